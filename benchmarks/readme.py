@@ -1,0 +1,43 @@
+"""Write the numbers of README.md anew, from what the commands named beside them print.
+
+python -m benchmarks.readme
+"""
+
+import contextlib
+import importlib.util
+import io
+from pathlib import Path
+
+from . import speed
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def sample_output(name):
+    """What a script of the samples prints."""
+    path = ROOT / "samples" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        module.main()
+    return f"```\n{printed.getvalue()}```"
+
+
+def replace(readme, name, text):
+    """Put text between the marks of that name."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, rest = readme.split(begin)
+    return f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
+
+
+def main():
+    path = ROOT / "README.md"
+    readme = path.read_text()
+    readme = replace(readme, "compare", sample_output("compare_measures"))
+    readme = replace(readme, "speed", speed.table(*speed.run(speed.CASES, rounds=15)))
+    path.write_text(readme)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""The one place that decides how kernels are compiled."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def jit(function: Kernel) -> Kernel:
+    """Compile a kernel: no GIL, cached on disk, NumPy's rules for division.
+
+    A kernel and the kernels that it calls stand in one file, because Numba's cache
+    does not notice an edited callee elsewhere. Where no place for the cache is
+    writable, the kernel is compiled anew in each process, after one warning.
+    """
+    try:
+        compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError as error:
+        warnings.warn(
+            f"kernels are compiled anew in this process, which costs some seconds: "
+            f"{error} (NUMBA_CACHE_DIR names a writable place)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        # A second decorator object: the first has refused as a whole.
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    return cast(Kernel, compiled)

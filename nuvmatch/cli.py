@@ -1,0 +1,202 @@
+"""The command line: ``nuvmatch locate SCENE TEMPLATE``."""
+
+import argparse
+import json
+import math
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import __version__, io
+from .binning.rules import RULES
+from .matcher import Matcher
+from .measures import MEASURES
+from .measures.template import BINNERS
+from .plots import draw_matches
+from .results import Matches
+
+FOUND, NOTHING, BAD_INPUT = 0, 1, 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        Exit status: 0 found, 1 nothing found, 2 bad input.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = _say_warning
+            return _locate(options)
+    except (OSError, ValueError, TypeError, MemoryError) as error:
+        reason = str(error) or type(error).__name__
+        if isinstance(error, OSError) and error.strerror:
+            reason = f"{error.filename or ''}: {error.strerror}".lstrip(": ")
+        print(f"nuvmatch: error: {' '.join(reason.split())}", file=sys.stderr)
+        return BAD_INPUT
+
+
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"nuvmatch: warning: {message}", file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="nuvmatch",
+        description="Find a template in an image although its tones have changed.",
+    )
+    parser.add_argument("--version", action="version", version=f"nuvmatch {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    locate = commands.add_parser(
+        "locate",
+        help="say where a template lies in a scene",
+        description="Say where TEMPLATE lies in SCENE: the single best place, unless a "
+        "threshold or a number of matches is given. Scores are dissimilarities: 0 is perfect. "
+        "Where one of the two is grey, the luminance of the other is taken. "
+        "Exit status: 0 found, 1 nothing found, 2 bad input.",
+    )
+    locate.add_argument("scene", metavar="SCENE", help="image to search: PNG, JPEG or TIFF")
+    locate.add_argument(
+        "template", metavar="TEMPLATE", help="image to find; where its alpha is 0 it does not count"
+    )
+    locate.add_argument(
+        "--measure",
+        choices=MEASURES,
+        default="nuv",
+        help="nuv for any change of tones (default); ncc where tones change linearly if at all",
+    )
+    locate.add_argument(
+        "--bins",
+        type=_bins,
+        metavar="N|RULE",
+        help=f"number of bins of the template's greys (default 8), or {', '.join(RULES)}",
+    )
+    locate.add_argument(
+        "--binning", choices=BINNERS, default="kmeans", help="how bins are placed (default kmeans)"
+    )
+    locate.add_argument(
+        "--threshold", type=_number, metavar="SCORE", help="all places that score at most this"
+    )
+    locate.add_argument("--max-matches", type=_count, metavar="N", help="the best N places at most")
+    locate.add_argument(
+        "--all", action="store_true", help="all places that do not overlap a better one"
+    )
+    locate.add_argument(
+        "--region",
+        type=int,
+        nargs=4,
+        metavar=("ROW", "COL", "HEIGHT", "WIDTH"),
+        help="search only this part of the scene",
+    )
+    locate.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    locate.add_argument(
+        "--out", metavar="FILE", help=f"draw the matches on the scene: {', '.join(io.PICTURES)}"
+    )
+    locate.add_argument(
+        "--map", metavar="FILE", help=f"save the scene's score map: {', '.join(io.MAPS)}"
+    )
+    return parser
+
+
+def _bins(text: str) -> int | str:
+    if text in RULES:
+        return text
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number < 2:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}; it must be a number from 2 up, or {', '.join(RULES)}"
+        )
+    return number
+
+
+def _count(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}; it must be a number from 1 up")
+    return number
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise argparse.ArgumentTypeError(f"{text!r}; it must be a number")
+    return number
+
+
+def _locate(options: argparse.Namespace) -> int:
+    if options.out is not None:
+        io.check_output(options.out, io.PICTURES)
+    if options.map is not None:
+        io.check_output(options.map, io.MAPS)
+    scene, template = io.read_image(options.scene), io.read_image(options.template)
+    searched = scene
+    if (scene.ndim == 2) != (template.ndim == 2):
+        searched, template = io.to_grey(scene), io.to_grey(template)
+    matcher = Matcher(template, measure=options.measure, bins=options.bins, binning=options.binning)
+    threshold = options.threshold
+    if options.all and threshold is None:
+        threshold = math.inf
+    matches = matcher.locate(
+        searched, threshold=threshold, max_matches=options.max_matches, roi=options.region
+    )
+    best = matches[:1] or matcher.locate(searched, roi=options.region)
+    if options.map is not None:
+        io.write_map(options.map, matcher.score_map(searched))
+    if options.out is not None:
+        io.write_picture(options.out, draw_matches(scene, matches))
+    print(_as_json(options, matches, best) if options.json else _as_table(options, matches, best))
+    return FOUND if matches else NOTHING
+
+
+def _as_json(options: argparse.Namespace, matches: Matches, best: Matches) -> str:
+    report = {
+        "scene": options.scene,
+        "template": options.template,
+        "measure": options.measure,
+        "threshold": options.threshold,
+        "matches": matches.to_records(),
+        "best_score": best[0].score if best else None,
+    }
+    return json.dumps(report, indent=2)
+
+
+def _as_table(options: argparse.Namespace, matches: Matches, best: Matches) -> str:
+    template, scene = Path(options.template).name, Path(options.scene).name
+    if not best:
+        return f"{template} cannot be sought in {scene}: every window is flat or masked out"
+    if not matches:
+        return (
+            f"{template} is not in {scene}: no {options.measure} score is at most "
+            f"{options.threshold:g}; the best is {best[0].score:.4f} at row {best[0].row}, "
+            f"column {best[0].col}"
+        )
+    lines = [
+        f"{template} in {scene} by {options.measure} (0 is perfect):",
+        f"{'#':>4} {'row':>6} {'column':>6} {'height':>6} {'width':>6} {'score':>8}",
+    ]
+    lines += [
+        f"{i:>4} {m.row:>6} {m.col:>6} {m.height:>6} {m.width:>6} {m.score:>8.4f}"
+        for i, m in enumerate(matches, 1)
+    ]
+    return "\n".join(lines)

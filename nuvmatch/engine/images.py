@@ -1,0 +1,124 @@
+"""Bring an image of any type and layout to the few forms that the kernels take."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .threads import Tile
+
+# Window sums are exact in int64 while (pixels of the window) * (range of greys)^2 stays
+# below this; the shift to the window's mean needs the remaining bits.
+EXACT_LIMIT = 2**60
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image as the engine reads it: planes, and how patches are cut out of them.
+
+    Kernels see *patches*: the pixels under one tile of windows, C-contiguous, shape
+    (channels, rows, columns). A patch is uint8 for 8-bit greys, int32 for other
+    integers (less `offset`), and for everything else float64 (times `scale`, a power
+    of two that brings all greys into [-1, 1], so that no square overflows).
+    """
+
+    planes: NDArray[Any]  # (channels, height, width), any type, any strides
+    form: type[np.uint8] | type[np.int32] | type[np.float64]
+    grey_range: tuple[float, float]  # of the type for 8 bits, else of the good pixels
+    offset: int = 0
+    scale: float = 1.0
+    bad: NDArray[np.bool_] | None = None  # (height, width): non-finite or masked out
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width."""
+        return self.planes.shape[1], self.planes.shape[2]
+
+    @property
+    def exact(self) -> bool:
+        """Whether patches hold whole numbers, summed without rounding."""
+        return self.form is not np.float64
+
+    def crop(self, row: int, column: int, height: int, width: int) -> "Image":
+        """Return a part of the image that is read just as the whole."""
+        part = slice(row, row + height), slice(column, column + width)
+        bad = None if self.bad is None else self.bad[part]
+        return replace(self, planes=self.planes[:, *part], bad=bad)
+
+    def patch(self, tile: Tile, window: tuple[int, int]) -> NDArray[Any]:
+        """Cut out the pixels under the tile's windows; bad ones come as 0."""
+        pixels = self.planes[(slice(None), *_under(tile, window))]
+        if self.form is np.int32:
+            wide = pixels.astype(np.uint64 if pixels.dtype == np.uint64 else np.int64)
+            wide -= wide.dtype.type(self.offset)
+            pixels = wide
+        patch = np.array(pixels, dtype=self.form, order="C")
+        if self.form is np.float64:
+            np.multiply(patch, self.scale, out=patch)
+        if self.bad is not None:
+            patch[:, self.bad[_under(tile, window)]] = 0
+        return patch
+
+    def bad_patch(self, tile: Tile, window: tuple[int, int]) -> NDArray[np.uint8] | None:
+        """Cut out where pixels are bad, shape (1, rows, columns); None if nowhere."""
+        if self.bad is None:
+            return None
+        bad = self.bad[_under(tile, window)]
+        return np.array(bad[None], dtype=np.uint8, order="C") if bad.any() else None
+
+
+def _under(tile: Tile, window: tuple[int, int]) -> tuple[slice, slice]:
+    return (
+        slice(tile.top, tile.bottom + window[0] - 1),
+        slice(tile.left, tile.right + window[1] - 1),
+    )
+
+
+def prepare(
+    planes: NDArray[Any], image_mask: NDArray[np.bool_] | None, window_pixels: int
+) -> Image:
+    """Choose the narrowest form in which sums over a window are exact.
+
+    Parameters
+    ----------
+    planes : ndarray of shape (channels, height, width)
+        Greys of any boolean, integer or floating type.
+    image_mask : ndarray of shape (height, width), or None
+        False where a pixel must not be used.
+    window_pixels : int
+        How many pixels of one channel a window sums at most.
+    """
+    bad = None if image_mask is None or image_mask.all() else ~image_mask
+    kind = planes.dtype.kind
+    if kind == "f":
+        finite = np.isfinite(planes).all(axis=0)
+        if not finite.all():
+            bad = ~finite if bad is None else bad | ~finite
+    elif planes.dtype in (np.bool_, np.uint8) and window_pixels * 255 < 2**31:
+        return Image(planes, np.uint8, (0, 1 if kind == "b" else 255), bad=bad)
+    low, high = _extremes(planes, bad)
+    grey_range = (-128.0, 127.0) if planes.dtype == np.int8 else (float(low), float(high))
+    if kind != "f":
+        span = int(high) - int(low)
+        if span < 2**31 and window_pixels * span**2 < EXACT_LIMIT:
+            return Image(planes, np.int32, grey_range, offset=int(low), bad=bad)
+    # Whole numbers beyond 2^53 are rounded to float64, as NumPy does.
+    scale = unit_scale(max(-grey_range[0], grey_range[1]))
+    return Image(planes, np.float64, grey_range, scale=scale, bad=bad)
+
+
+def _extremes(planes: NDArray[Any], bad: NDArray[np.bool_] | None) -> tuple[Any, Any]:
+    """Return the lowest and highest good grey; 0 and 0 where there is none."""
+    if bad is None:
+        return planes.min(), planes.max()
+    good = planes[:, ~bad]
+    return (good.min(), good.max()) if good.size else (0, 0)
+
+
+def unit_scale(largest: float) -> float:
+    """Return the power of two that brings magnitudes up to `largest` into [-1, 1]."""
+    if largest == 0:
+        return 1.0
+    return math.ldexp(1.0, min(-math.frexp(largest)[1], 1021))

@@ -1,0 +1,114 @@
+"""Share tiles among threads: one lazily made pool, no ``parallel=True``."""
+
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+MAX_THREADS = 256
+
+
+class Tile(NamedTuple):
+    """A block of windows: rows ``top:bottom``, columns ``left:right`` of a score map."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of windows."""
+        return self.bottom - self.top, self.right - self.left
+
+    @property
+    def place(self) -> tuple[slice, slice]:
+        """The tile's place in a score map."""
+        return slice(self.top, self.bottom), slice(self.left, self.right)
+
+
+def tiles(shape: tuple[int, int], max_rows: int, max_columns: int) -> list[Tile]:
+    """Cut a score map into blocks of nearly equal size, row by row.
+
+    The cut depends on the arguments alone, so that results do not depend on threads.
+    """
+    rows, columns = (
+        [extent * i // parts for i in range(parts + 1)]
+        for extent, parts in (
+            (shape[0], -(-shape[0] // max_rows)),
+            (shape[1], -(-shape[1] // max_columns)),
+        )
+    )
+    return [
+        Tile(top, bottom, left, right)
+        for top, bottom in itertools.pairwise(rows)
+        for left, right in itertools.pairwise(columns)
+    ]
+
+
+def available_cpus() -> int:
+    """CPUs that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows have no affinity
+        return os.cpu_count() or 1
+
+
+_pool: ThreadPoolExecutor | None = None
+
+
+def _forget_pool() -> None:
+    global _pool
+    _pool = None
+
+
+# A forked child inherits the pool object without its threads and would wait for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
+def _get_pool() -> ThreadPoolExecutor:
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="nuvmatch")
+    return _pool
+
+
+def run(task: Callable[[Tile], None], todo: Sequence[Tile], n_threads: int) -> None:
+    """Call ``task`` on every tile, from at most ``n_threads`` threads.
+
+    The calling thread works too: a single thread or a single tile starts no pool, and
+    a pool kept busy by others delays nobody. The first exception, one that interrupts
+    the calling thread included, stops all and reaches the caller.
+    """
+    helpers = min(n_threads, len(todo)) - 1
+    queue = iter(todo)  # next() on a list iterator is atomic under the GIL
+    if helpers <= 0:
+        for tile in queue:
+            task(tile)
+        return
+    stopped = False
+
+    def work() -> None:
+        nonlocal stopped
+        try:
+            for tile in queue:
+                if stopped:
+                    return
+                task(tile)
+        except BaseException:
+            stopped = True
+            raise
+
+    pool = _get_pool()
+    futures = [pool.submit(work) for _ in range(helpers)]
+    try:
+        work()
+    finally:
+        # What has not started by now finds the queue empty: no need to wait for it.
+        started = [future for future in futures if not future.cancel()]
+        errors = [future.exception() for future in started]
+    for error in errors:
+        if error is not None:
+            raise error

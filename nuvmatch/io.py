@@ -1,0 +1,146 @@
+"""Image files in and out; an output is written whole or not at all."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
+MAPS = (".npy", ".tif", ".tiff", ".png")
+
+_LUMINANCE = (0.299, 0.587, 0.114)  # of red, green, blue: ITU-R BT.601, as OpenCV
+
+
+def read_image(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """Read an image file as it is: type, channels and alpha are kept.
+
+    Parameters
+    ----------
+    path : path
+        A PNG, JPEG or TIFF file of 8 or 16 bits, or a TIFF file of floats.
+
+    Returns
+    -------
+    ndarray of shape (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB, or RGB and alpha.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is no image, or not whole.
+    """
+    data = np.frombuffer(Path(path).read_bytes(), np.uint8)
+    # A JPEG is turned as its camera was held, which "unchanged" would not do.
+    is_jpeg = data[:2].tobytes() == b"\xff\xd8"
+    flags = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH if is_jpeg else cv2.IMREAD_UNCHANGED
+    image: NDArray[Any] | None = None
+    if data.size:
+        with _quiet_opencv(), contextlib.suppress(cv2.error):
+            image = cv2.imdecode(data, flags)
+    if image is None:
+        raise ValueError(f"{path} cannot be decoded: it must be a whole PNG, JPEG or TIFF file")
+    return _swap_red_and_blue(image)
+
+
+def to_grey(image: NDArray[Any]) -> NDArray[Any]:
+    """Turn colours into luminance of the same type, (H, W) or with alpha (H, W, 2)."""
+    if image.ndim == 2:
+        return image
+    grey = image[..., :3] @ np.array(_LUMINANCE)
+    if image.dtype.kind in "ui":
+        grey = np.rint(grey)
+    grey = grey.astype(image.dtype)
+    return grey if image.shape[2] == 3 else np.dstack([grey, image[..., 3]])
+
+
+def check_output(path: str | os.PathLike[str], suffixes: tuple[str, ...]) -> None:
+    """Refuse, before any work is done, a file that could not be written.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the suffix is not one of those given, or the folder is missing or read-only.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(f"{path} has no known suffix; it must be one of {', '.join(suffixes)}")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is not a file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is no folder to write {path.name} into")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"{path.parent} is not writable, so {path.name} cannot be")
+
+
+def write_picture(path: str | os.PathLike[str], image: NDArray[np.uint8]) -> None:
+    """Write a picture, grey or RGB, in the format that the suffix names."""
+    _write_whole(Path(path), _encode(Path(path), image))
+
+
+def write_map(path: str | os.PathLike[str], scores: NDArray[Any]) -> None:
+    """Write a score map: as it is (.npy), as float32 (.tif), or as a grey picture (.png).
+
+    In the picture 0, a perfect match, is black, and 1 or more is white.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        buffer = BytesIO()
+        np.save(buffer, scores)
+        _write_whole(path, buffer.getvalue())
+    elif suffix == ".png":
+        _write_whole(path, _encode(path, np.rint(255 * np.clip(scores, 0, 1)).astype(np.uint8)))
+    else:
+        _write_whole(path, _encode(path, scores.astype(np.float32)))
+
+
+def _encode(path: Path, image: NDArray[Any]) -> bytes:
+    done, data = cv2.imencode(path.suffix.lower(), _swap_red_and_blue(image))
+    if not done:
+        raise ValueError(f"{path}: an image of shape {image.shape} cannot be encoded")
+    return data.tobytes()
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Write beside the file and move into its place, so that no half file is ever seen."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)  # mkstemp lets only the owner read
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _swap_red_and_blue(image: NDArray[Any]) -> NDArray[Any]:
+    """Swap between OpenCV's order of channels and everybody else's."""
+    if image.ndim == 2:
+        return image
+    order = [2, 1, 0, 3][: image.shape[2]]
+    return np.ascontiguousarray(image[..., order])
+
+
+@contextlib.contextmanager
+def _quiet_opencv() -> Iterator[None]:
+    """Keep OpenCV from writing to the terminal what the caller says in one line."""
+    log = cv2.utils.logging
+    level = log.getLogLevel()
+    log.setLogLevel(log.LOG_LEVEL_SILENT)
+    try:
+        yield
+    finally:
+        log.setLogLevel(level)

@@ -1,0 +1,505 @@
+"""Join the wings: validate, prepare, call, wrap."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from . import _checks
+from .engine.images import Image, prepare
+from .engine.slices import Slices
+from .engine.sums import for_each_tile
+from .engine.threads import available_cpus
+from .measures import BINNED, MEASURES
+from .measures.template import BINNERS, prepare_template
+from .peaks import PeakRule
+from .results import Match, Matches, ToneCurve
+
+
+class Matcher:
+    """One template, made ready once, to be sought in any number of images.
+
+    It can be pickled, and used from several threads at a time.
+
+    Parameters
+    ----------
+    template : array_like of shape (h, w), (h, w, 1), (h, w, 2), (h, w, 3) or (h, w, 4)
+        Grey; grey and alpha; colour; or colour and alpha. Of any boolean, integer or
+        float type. Pixels with alpha 0 do not count.
+    measure : {"nuv", "ncc", "ncc2", "mi", "nmi", "ssd"}
+        Which dissimilarity to compute, 0 being perfect:
+
+        - "nuv": PWC nUV, the share of the window's variance that the template's bins do
+          not explain, in [0, 1] (the paper's equation for D; DESIGN "one idea").
+        - "ncc": ``1 - NCC`` in [0, 2]; "ncc2": ``1 - NCC^2`` in [0, 1].
+        - "mi": ``1 - I / H(template bins)``; "nmi": ``1 - I / H(window bins)``, both in
+          [0, 1], from histograms.
+        - "ssd": ``sum (w - t)^2 / (sum w^2 + sum t^2)``, cut at 1.
+    bins : int, str, sequence of float, or None
+        How the template's greys are cut, for "nuv", "mi" and "nmi": a number of bins,
+        never more than the template has levels; a rule ("sturges", "rice", "sqrt",
+        "scott", "fd"); or bin edges that cover the template. None: 8 bins, or fewer
+        where the template has fewer levels or less than twice as many pixels.
+    binning : {"kmeans", "equal_width", "equal_frequency"}
+        Which binner places that many bins; see `nuvmatch.binning`.
+    tones : None
+        The expected tone curves. None is the only choice as yet.
+    direction : {"ptw"}
+        Pattern to window: the template's bins explain the window.
+    mask : array_like of shape (h, w), optional
+        Non-zero where a pixel of the template counts.
+    value_range : (float, float), optional
+        Greys between which the *image* is binned for "mi" and "nmi". None: the type's
+        range for 8 bits, else the lowest and highest grey of the image given.
+    n_threads : int, optional
+        Most threads to use. None: as many as there are CPUs for this process.
+    dtype : {float32, float64}, optional
+        Type of score maps. None: float64 for float64 images, else float32.
+
+    Attributes
+    ----------
+    labels : ndarray of int, of shape (h, w) or (h, w, 3), or None
+        The bin of each pixel, -1 where it does not count. None if the measure has no bins.
+    bin_edges : ndarray of shape (b + 1,), list of three such, or None
+        Edges in greys of the template: bins are ``[edge_j, edge_j+1)``, the last closed.
+    counts : ndarray of shape (b,), list of three such, or None
+        Pixels in each bin.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not of the form above; if the template is flat under its mask
+        (except for "ssd"), or holds a non-finite pixel there; if fewer than two bins
+        are left, or as many as there are pixels: then every window would match.
+
+    Warns
+    -----
+    UserWarning
+        If bins asked for are so many that noise would score below 0.5.
+    """
+
+    labels: NDArray[np.int64] | None
+    bin_edges: NDArray[np.float64] | list[NDArray[np.float64]] | None
+    counts: NDArray[np.int64] | list[NDArray[np.int64]] | None
+
+    def __init__(
+        self,
+        template: ArrayLike,
+        *,
+        measure: str = "nuv",
+        bins: int | str | ArrayLike | None = None,
+        binning: str = "kmeans",
+        tones: None = None,
+        direction: str = "ptw",
+        mask: ArrayLike | None = None,
+        value_range: tuple[float, float] | None = None,
+        n_threads: int | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        self._name = _checks.one_of(measure, "measure", tuple(MEASURES))
+        binning = _checks.one_of(binning, "binning", BINNERS)
+        _checks.one_of(direction, "direction", ("ptw",))
+        if tones is not None:
+            raise ValueError(f"tones is {tones!r}; None is the only choice as yet")
+        if value_range is not None:
+            value_range = _checks.as_range(value_range, "value_range")
+        if n_threads is not None:
+            n_threads = _checks.as_integer(n_threads, "n_threads", 1)
+        self._n_threads = n_threads
+        self._dtype = None if dtype is None else _checks.as_map_type(dtype)
+
+        self._template = prepare_template(
+            template, mask, bins=bins, binner=binning, value_range=value_range,
+            binned=self._name in BINNED, flat_is_fine=self._name == "ssd",
+        )  # fmt: skip
+        self._measure = MEASURES[self._name](self._template)
+        cuts = self._template.cuts
+        self.labels = self.bin_edges = self.counts = None
+        if len(cuts) == 1:
+            self.labels = self._template.labels[0]
+            self.bin_edges, self.counts = cuts[0].edges, cuts[0].counts
+        elif cuts:
+            self.labels = np.moveaxis(self._template.labels, 0, -1)
+            self.bin_edges = [cut.edges for cut in cuts]
+            self.counts = [cut.counts for cut in cuts]
+
+    def __repr__(self) -> str:
+        height, width = self._template.mask.shape
+        return f"<Matcher {self._name!r} for a template of {height} x {width}>"
+
+    def score_map(self, image: ArrayLike, *, image_mask: ArrayLike | None = None) -> NDArray[Any]:
+        """Compute the dissimilarity of every window of an image.
+
+        Parameters
+        ----------
+        image : array_like of shape (H, W), (H, W, 1), (H, W, 2), (H, W, 3) or (H, W, 4)
+            Grey or colour as the template, with or without alpha, of any boolean,
+            integer or float type. Pixels with alpha 0 are masked out.
+        image_mask : array_like of shape (H, W), optional
+            Zero where a pixel must not be used.
+
+        Returns
+        -------
+        ndarray of shape (H - h + 1, W - w + 1), float32 or float64
+            Indexed by the window's top-left pixel; 0 is perfect, lower is better. It
+            is 1 where a window gives no evidence: where it is flat under the template's
+            mask (except for "ssd"), or has a non-finite or masked-out pixel there.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the image is not of the form above, or the template is larger than it.
+        """
+        scores = self._scores(self._prepare(image, image_mask))
+        scores[np.isnan(scores)] = 1
+        return scores
+
+    def valid(self, image: ArrayLike, *, image_mask: ArrayLike | None = None) -> NDArray[np.bool_]:
+        """Tell which windows give evidence: where a score of 1 is no mere stand-in.
+
+        Parameters
+        ----------
+        image, image_mask
+            As for `score_map`.
+
+        Returns
+        -------
+        ndarray of bool, of shape (H - h + 1, W - w + 1)
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `score_map`.
+        """
+        prepared = self._prepare(image, image_mask)
+        squares = np.empty(self._map_shape(prepared), np.float64)
+        slices = Slices.whole(self._template.mask, len(prepared.planes))
+        for_each_tile(prepared, slices, lambda tile: tile.squares, squares, self._threads())
+        return ~np.isnan(squares) if self._name == "ssd" else squares > 0
+
+    def locate(
+        self,
+        image: ArrayLike,
+        *,
+        image_mask: ArrayLike | None = None,
+        threshold: float | None = None,
+        max_matches: int | None = None,
+        min_distance: float | None = None,
+        max_overlap: float = 0.25,
+        roi: tuple[int, int, int, int] | None = None,
+    ) -> Matches:
+        """Find the places where the template matches best.
+
+        Parameters
+        ----------
+        image, image_mask
+            As for `score_map`.
+        threshold, max_matches, min_distance, max_overlap
+            As for `nuvmatch.find_peaks`. With neither threshold nor max_matches: the
+            single best place.
+        roi : (int, int, int, int), optional
+            Row, column, height and width of the part of the image in which windows
+            must lie wholly. Answers are in coordinates of the full image.
+
+        Returns
+        -------
+        Matches
+            Best first; empty when nothing passes, or no window gives evidence.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is not of the form above, or the template is larger than
+            the image or the region.
+        """
+        rule = PeakRule(threshold, max_matches, min_distance, max_overlap)
+        prepared = self._prepare(image, image_mask)
+        row = column = 0
+        if roi is not None:
+            row, column, *size = _as_region(roi, prepared.shape, self._template.mask.shape)
+            prepared = prepared.crop(row, column, *size)
+        scores = self._scores(prepared)
+        matches = rule.find(scores, self._template.mask.shape, None)  # NaN is no peak
+        return Matches(self._complete(match, prepared, row, column) for match in matches)
+
+    def _threads(self) -> int:
+        return self._n_threads or available_cpus()
+
+    def _prepare(self, image: ArrayLike, image_mask: ArrayLike | None) -> Image:
+        planes, alpha = _checks.as_planes(image, "image")
+        _check_fit(planes, self._template.greys)
+        mask = _checks.as_mask(image_mask, "image_mask", planes.shape[1:])
+        if alpha is not None:
+            mask = alpha if mask is None else mask & alpha
+        return prepare(planes, mask, self._template.pixels)
+
+    def _map_shape(self, image: Image) -> tuple[int, int]:
+        height, width = self._template.mask.shape
+        return image.shape[0] - height + 1, image.shape[1] - width + 1
+
+    def _scores(self, image: Image) -> NDArray[Any]:
+        """Score map with NaN where there is no evidence."""
+        dtype = self._dtype
+        if dtype is None:
+            kind = image.planes.dtype
+            dtype = np.dtype(np.float64 if kind.kind == "f" and kind.itemsize >= 8 else np.float32)
+        scores = np.empty(self._map_shape(image), dtype)
+        self._measure.fill(image, scores, self._threads())
+        return scores
+
+    def _complete(self, match: Match, image: Image, row: int, column: int) -> Match:
+        """Add the tone curve, and the place of the region in the image."""
+        place = (
+            slice(match.row, match.row + match.height),
+            slice(match.col, match.col + match.width),
+        )
+        curve = None
+        if self._name == "nuv":
+            curve = self._tone_curve(image.planes[:, *place])
+        return dataclasses.replace(
+            match, row=match.row + row, col=match.col + column, tone_curve=curve
+        )
+
+    def _tone_curve(self, window: NDArray[Any]) -> ToneCurve:
+        """Mean level and mean grey of each bin, for a window (channels, h, w)."""
+        template = self._template
+
+        def means(planes: NDArray[Any]) -> tuple[Any, ...]:
+            of_channels = []
+            for plane, cut in zip(planes, template.cuts, strict=True):
+                greys = plane[template.mask].astype(np.float64)
+                sums = np.bincount(cut.labels, weights=greys)
+                of_channels.append(tuple((sums / cut.counts).tolist()))
+            return of_channels[0] if len(of_channels) == 1 else tuple(of_channels)
+
+        return ToneCurve(means(template.greys), means(window))
+
+
+def _check_fit(image: NDArray[Any], template: NDArray[Any]) -> None:
+    names = {1: "grey", 3: "colour"}
+    if len(image) != len(template):
+        raise ValueError(
+            f"the image is {names[len(image)]} ({image.shape[1:]} pixels), the template "
+            f"{names[len(template)]} ({template.shape[1:]}); both must be grey or both colour"
+        )
+    if image.shape[1] < template.shape[1] or image.shape[2] < template.shape[2]:
+        raise ValueError(
+            f"the template of shape {template.shape[1:]} is larger than the image of shape "
+            f"{image.shape[1:]}; it must fit in both directions"
+        )
+
+
+def _as_region(
+    roi: Any, image: tuple[int, int], template: tuple[int, ...]
+) -> tuple[int, int, int, int]:
+    try:
+        row, column, height, width = roi
+    except (TypeError, ValueError):
+        raise TypeError(f"roi is {roi!r}; it must be (row, col, height, width)") from None
+    row, column = _checks.as_integer(row, "roi row", 0), _checks.as_integer(column, "roi col", 0)
+    height = _checks.as_integer(height, "roi height", 1)
+    width = _checks.as_integer(width, "roi width", 1)
+    if row + height > image[0] or column + width > image[1]:
+        raise ValueError(f"roi {(row, column, height, width)} leaves the image of shape {image}")
+    if height < template[0] or width < template[1]:
+        raise ValueError(
+            f"the template of shape {template} is larger than the roi of shape {(height, width)}"
+        )
+    return row, column, height, width
+
+
+def score_map(
+    image: ArrayLike,
+    template: ArrayLike,
+    *,
+    measure: str = "nuv",
+    bins: int | str | ArrayLike | None = None,
+    binning: str = "kmeans",
+    tones: None = None,
+    direction: str = "ptw",
+    mask: ArrayLike | None = None,
+    image_mask: ArrayLike | None = None,
+    value_range: tuple[float, float] | None = None,
+    n_threads: int | None = None,
+    dtype: DTypeLike | None = None,
+) -> NDArray[Any]:
+    """Compute the dissimilarity of a template to every window of an image.
+
+    Parameters
+    ----------
+    image, image_mask
+        As for `Matcher.score_map`.
+    template, measure, bins, binning, tones, direction, mask, value_range, n_threads, dtype
+        As for `Matcher`.
+
+    Returns
+    -------
+    ndarray of shape (H - h + 1, W - w + 1), float32 or float64
+        Indexed by the window's top-left pixel; 0 is perfect, lower is better; 1 where a
+        window gives no evidence (see `Matcher.score_map`).
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `Matcher` and `Matcher.score_map`.
+
+    Examples
+    --------
+    >>> image = [[1, 2, 3], [4, 6, 8], [9, 7, 5]]
+    >>> score_map(image, [[0, 0], [255, 255]]).round(4)
+    array([[0.1695, 0.1099],
+           [0.3077, 0.8   ]], dtype=float32)
+    """
+    matcher = _matcher_for(
+        image, template, measure=measure, bins=bins, binning=binning, tones=tones,
+        direction=direction, mask=mask, value_range=value_range, n_threads=n_threads, dtype=dtype,
+    )  # fmt: skip
+    return matcher.score_map(image, image_mask=image_mask)
+
+
+def locate(
+    image: ArrayLike,
+    template: ArrayLike,
+    *,
+    threshold: float | None = None,
+    max_matches: int | None = None,
+    min_distance: float | None = None,
+    max_overlap: float = 0.25,
+    roi: tuple[int, int, int, int] | None = None,
+    measure: str = "nuv",
+    bins: int | str | ArrayLike | None = None,
+    binning: str = "kmeans",
+    tones: None = None,
+    direction: str = "ptw",
+    mask: ArrayLike | None = None,
+    image_mask: ArrayLike | None = None,
+    value_range: tuple[float, float] | None = None,
+    n_threads: int | None = None,
+    dtype: DTypeLike | None = None,
+) -> Matches:
+    """Find the places of an image where a template matches best.
+
+    Parameters
+    ----------
+    image, image_mask, threshold, max_matches, min_distance, max_overlap, roi
+        As for `Matcher.locate`.
+    template, measure, bins, binning, tones, direction, mask, value_range, n_threads, dtype
+        As for `Matcher`.
+
+    Returns
+    -------
+    Matches
+        Best first; the single best place, unless a threshold or a number is given;
+        empty when nothing passes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `Matcher` and `Matcher.locate`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.random.default_rng(0).integers(0, 256, (60, 80), dtype=np.uint8)
+    >>> template = image[20:36, 30:46]
+    >>> locate(255 - image, template)[0].box
+    (30, 20, 16, 16)
+    """
+    matcher = _matcher_for(
+        image, template, measure=measure, bins=bins, binning=binning, tones=tones,
+        direction=direction, mask=mask, value_range=value_range, n_threads=n_threads, dtype=dtype,
+    )  # fmt: skip
+    return matcher.locate(
+        image, image_mask=image_mask, threshold=threshold, max_matches=max_matches,
+        min_distance=min_distance, max_overlap=max_overlap, roi=roi,
+    )  # fmt: skip
+
+
+def match_template(
+    image: ArrayLike, template: ArrayLike, *, pad_input: bool = False, **options: Any
+) -> NDArray[Any]:
+    """Compute similarities as ``skimage.feature.match_template`` lays them out.
+
+    Parameters
+    ----------
+    image, template
+        As for `score_map`.
+    pad_input : bool
+        If True, the result has the image's shape and is indexed by the window's pixel
+        ``(h // 2, w // 2)`` instead of its top-left one. Places whose window leaves the
+        image are 0.
+    **options
+        As for `score_map`.
+
+    Returns
+    -------
+    ndarray of shape (H - h + 1, W - w + 1) or (H, W), float32 or float64
+        ``1 - score``: 1 is perfect, higher is better; 0 where there is no evidence. It
+        feeds ``skimage.feature.peak_local_max``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `score_map`.
+    """
+    similarity = 1 - score_map(image, template, **options)
+    if not pad_input:
+        return np.asarray(similarity)
+    padded = np.zeros(np.shape(image)[:2], similarity.dtype)
+    row, column = np.shape(template)[0] // 2, np.shape(template)[1] // 2
+    padded[row : row + similarity.shape[0], column : column + similarity.shape[1]] = similarity
+    return padded
+
+
+def nuv(
+    template: ArrayLike,
+    window: ArrayLike,
+    *,
+    bins: int | str | ArrayLike | None = None,
+    binning: str = "kmeans",
+    tones: None = None,
+    direction: str = "ptw",
+) -> float:
+    """Compute PWC nUV of one window: how much of its variance the template leaves open.
+
+    Parameters
+    ----------
+    template, window : array_like of equal shapes
+        Of any dimension, taken as flat vectors of real numbers.
+    bins, binning, tones, direction
+        As for `Matcher`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 if the window is flat or holds a non-finite value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `Matcher`, and if the shapes differ.
+
+    Examples
+    --------
+    >>> nuv([2, 0, 5], [8, 2, 2], bins=[0, 3, 6])
+    0.75
+    """
+    greys, of_window = _checks.as_greys(template, "template"), _checks.as_greys(window, "window")
+    if greys.shape != of_window.shape:
+        raise ValueError(
+            f"the template has shape {greys.shape}, the window {of_window.shape}; "
+            "they must be equal"
+        )
+    scores = score_map(
+        of_window.reshape(1, -1), greys.reshape(1, -1), bins=bins, binning=binning,
+        tones=tones, direction=direction, n_threads=1, dtype=np.float64,
+    )  # fmt: skip
+    return float(scores[0, 0])
+
+
+def _matcher_for(image: ArrayLike, template: ArrayLike, **options: Any) -> Matcher:
+    """Make a matcher, once it is clear that the template fits the image."""
+    planes, _ = _checks.as_planes(image, "image")
+    _check_fit(planes, _checks.as_planes(template, "template")[0])
+    return Matcher(template, **options)

@@ -1,0 +1,45 @@
+"""Sum of squared differences, the baseline where tones do not change."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.images import Image
+from ..engine.products import Pattern, TileProducts, for_each_product
+from .template import Template
+
+
+class SSD:
+    """``sum (w - t)^2 / (sum w^2 + sum t^2)``, cut at 1; 0 where both are 0 throughout."""
+
+    def __init__(self, template: Template) -> None:
+        self._pattern = Pattern.from_greys(template.greys, template.mask)
+        self._pixels = template.pixels
+
+    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
+        """Fill a score map."""
+
+        def score(tile: TileProducts) -> NDArray[np.float64]:
+            return self._score(tile, image)
+
+        for_each_product(image, self._pattern, score, out, n_threads)
+
+    def _score(self, tile: TileProducts, image: Image) -> NDArray[np.float64]:
+        """Put the sums together from means and deviations, which lose no digits."""
+        pattern, d = self._pattern, self._pixels
+        with np.errstate(all="ignore"):  # what over- or underflows here is negligible
+            means = pattern.means[:, None, None] / pattern.scale
+            window_means = (tile.means + image.offset) / image.scale
+            unit = tile.unit * image.scale
+            # Each window in a unit of its own, so that no square leaves the float range.
+            largest = np.maximum(abs(window_means).max(axis=0), np.sqrt(tile.squares) / unit)
+            largest = np.maximum(largest, abs(means).max())
+            largest = np.maximum(largest, np.sqrt(pattern.squares) / pattern.scale)
+            between = tile.squares / (unit * largest) ** 2
+            between += pattern.squares / (pattern.scale * largest) ** 2
+            products = tile.covariances / (unit * largest) / (pattern.scale * largest)
+            differences = (((window_means - means) / largest) ** 2).sum(axis=0)
+            energies = ((window_means / largest) ** 2 + (means / largest) ** 2).sum(axis=0)
+            scores = (between - 2 * products + d * differences) / (between + d * energies)
+        return np.where(largest == 0, 0.0, np.clip(scores, 0, 1))

@@ -1,0 +1,142 @@
+"""A template as the measures take it: checked, masked and cut into bins."""
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _checks, binning
+from ..binning import Binning
+
+_BINNERS = {
+    "equal_width": binning.equal_width,
+    "equal_frequency": binning.equal_frequency,
+    "kmeans": binning.kmeans,
+}
+BINNERS = tuple(_BINNERS)
+_DEFAULT_BINS = 8
+
+
+@dataclass(frozen=True)
+class Template:
+    """Greys, mask and bins of a template.
+
+    For a measure that needs no bins `cuts` is empty, and `image_bins` 0.
+    """
+
+    greys: NDArray[np.float64]  # (channels, height, width)
+    mask: NDArray[np.bool_]  # (height, width)
+    cuts: tuple[Binning, ...]  # for each channel, of the greys under the mask
+    image_bins: int
+    value_range: tuple[float, float] | None
+
+    @property
+    def pixels(self) -> int:
+        """Pixels of one channel that count."""
+        return int(np.count_nonzero(self.mask))
+
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        """Bin of each pixel, shape (channels, height, width), -1 where it does not count."""
+        labels = np.full((len(self.cuts), *self.mask.shape), -1, np.int64)
+        for plane, cut in zip(labels, self.cuts, strict=True):
+            plane[self.mask] = cut.labels
+        return labels
+
+
+def prepare_template(
+    template: ArrayLike,
+    mask: ArrayLike | None,
+    *,
+    bins: int | str | ArrayLike | None,
+    binner: str,
+    value_range: tuple[float, float] | None,
+    binned: bool,
+    flat_is_fine: bool,
+) -> Template:
+    """Check a template and cut it into bins; the arguments are those of `Matcher`."""
+    planes, counting = _checks.as_planes(template, "template")
+    given = _checks.as_mask(mask, "mask", planes.shape[1:])
+    if counting is None:
+        counting = np.ones(planes.shape[1:], np.bool_)
+    if given is not None:
+        counting = counting & given
+    _check_template(planes, counting, flat_is_fine=flat_is_fine)
+    greys = planes.astype(np.float64)
+    if not binned:
+        return Template(greys, counting, (), 0, value_range)
+    cuts, wanted = zip(
+        *(_bin_values(plane[counting], bins, binner) for plane in greys), strict=True
+    )
+    _check_bins(max(cut.counts.size for cut in cuts), int(counting.sum()), bins is not None)
+    return Template(greys, counting, cuts, max(wanted), value_range)
+
+
+def _check_bins(most: int, d: int, asked_for: bool) -> None:
+    """Refuse bins that make every window match, or none; `most` in any channel."""
+    if most < 2:
+        raise ValueError(
+            f"the template of {d} pixels is left with a single bin, which explains "
+            "nothing; it takes at least 3 pixels and bins that separate its greys"
+        )
+    if most == d:
+        raise ValueError(
+            f"{most} bins for {d} pixels: each pixel is a bin of its own, so that every "
+            f"window would match; ask for at most {(d + 1) // 2}"
+        )
+    noise = (d - most) / (d - 1)  # expected score of noise: the paper's Proposition 1
+    if asked_for and noise < 0.5:
+        warnings.warn(
+            f"with {most} bins for {d} pixels noise scores {noise:.2f} on average; at most "
+            f"{(d + 1) // 2} bins keep it at 0.5 or above",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _bin_values(
+    values: NDArray[np.float64], bins: int | str | ArrayLike | None, binner: str
+) -> tuple[binning.Binning, int]:
+    """Bin the greys that count; return also how many bins were wanted, for the image."""
+    distinct = np.unique(values).size
+    if bins is None:
+        wanted, number = _DEFAULT_BINS, min(_DEFAULT_BINS, distinct, (values.size + 1) // 2)
+    elif isinstance(bins, str):
+        wanted = number = binning.number_of_bins(values, bins)
+    elif np.ndim(bins) > 0:
+        edges = _as_edges(bins, values)
+        return binning.Binning.from_edges(values, edges), edges.size - 1
+    else:
+        wanted = _checks.as_integer(bins, "bins", 2)
+        number = min(wanted, distinct)
+    return _BINNERS[binner](values, max(number, 1)), wanted
+
+
+def _as_edges(bins: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    edges = _checks.as_greys(bins, "bins").astype(np.float64)
+    if edges.ndim != 1 or edges.size < 3 or not (np.diff(edges) > 0).all():
+        raise ValueError(f"bins is {bins!r}; edges must be 3 or more numbers, ascending")
+    if not (edges[0] <= values.min() and values.max() <= edges[-1]):
+        raise ValueError(
+            f"bin edges reach from {edges[0]:g} to {edges[-1]:g}; they must cover the "
+            f"template's {values.min():g} to {values.max():g}"
+        )
+    return edges
+
+
+def _check_template(planes: NDArray[Any], mask: NDArray[np.bool_], *, flat_is_fine: bool) -> None:
+    inside = planes[:, mask].astype(np.float64)
+    size = f"template of shape {planes.shape[1:]}"
+    if not mask.any():
+        raise ValueError(f"the mask of the {size} is zero everywhere; some pixel must count")
+    bad = np.count_nonzero(~np.isfinite(inside))
+    if bad:
+        raise ValueError(f"the {size} has {bad} NaN or infinite greys; mask them out")
+    if not flat_is_fine and (inside.min(axis=1) == inside.max(axis=1)).all():
+        raise ValueError(
+            f"the {size} is flat: all {mask.sum()} pixels that count are equal, which says "
+            "nothing about where it is; it must have at least two grey levels"
+        )

@@ -1,0 +1,22 @@
+import os
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("ci")
+
+UNCOMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+def pytest_collection_modifyitems(config, items):
+    if UNCOMPILED:
+        chosen = [item for item in items if not item.get_closest_marker("compiled")]
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20261127)

@@ -1,0 +1,189 @@
+"""The formulas as plain loops, in two-pass float64: what every kernel is compared with."""
+
+import itertools
+import math
+
+import numpy as np
+
+
+def windows(image, shape):
+    """Yield ((row, col), window) for every window of a score map."""
+    for row in range(image.shape[0] - shape[0] + 1):
+        for col in range(image.shape[1] - shape[1] + 1):
+            yield (row, col), image[row : row + shape[0], col : col + shape[1]]
+
+
+def map_shape(image, shape):
+    return image.shape[0] - shape[0] + 1, image.shape[1] - shape[1] + 1
+
+
+def as_channels(array):
+    """(height, width) or (height, width, channels) -> list of planes."""
+    array = np.asarray(array)
+    return [array] if array.ndim == 2 else [array[..., c] for c in range(array.shape[2])]
+
+
+def unit(values):
+    """Power of two that brings values into [-1, 1], where no square overflows."""
+    return math.ldexp(1, min(-math.frexp(abs(values).max())[1], 1000))
+
+
+def squares(values):
+    """Sum of squared deviations from the mean."""
+    values = np.asarray(values, float)
+    return float(((values - values.mean()) ** 2).sum())
+
+
+def is_flat(window, counts):
+    return all(np.ptp(plane[counts]) == 0 for plane in as_channels(window))
+
+
+def nuv_window(window, labels):
+    """Variance within the bins over variance, channels pooled; 1 if flat."""
+    window = np.asarray(window, float)
+    counted = window[np.asarray(labels) >= 0]
+    window = window * unit(counted)
+    within = total = 0.0
+    for plane, bins in zip(as_channels(window), as_channels(labels), strict=True):
+        total += squares(plane[bins >= 0])
+        within += sum(squares(plane[bins == j]) for j in np.unique(bins[bins >= 0]))
+    if is_flat(window, as_channels(labels)[0] >= 0):
+        return 1.0
+    return min(max(within / total, 0.0), 1.0)
+
+
+def nuv_map(image, labels, mask=None):
+    """PWC nUV of every window; pixels with label -1 or mask 0 do not count."""
+    labels = np.array(labels)
+    if mask is not None:
+        labels[np.asarray(mask) == 0] = -1
+    scores = np.empty(map_shape(image, labels.shape))
+    for place, window in windows(image, labels.shape):
+        scores[place] = nuv_window(window, labels)
+    return scores
+
+
+def inside(window, template, mask):
+    """Greys that count, one row for each channel, of window and template."""
+    mask = np.ones(np.shape(template)[:2], bool) if mask is None else np.asarray(mask) != 0
+    return (
+        np.array([plane[mask] for plane in as_channels(window)], float),
+        np.array([plane[mask] for plane in as_channels(template)], float),
+    )
+
+
+def ncc_map(image, template, mask=None):
+    """1 - NCC of every window, channels pooled; 1 if flat."""
+    scores = np.ones(map_shape(image, template.shape))
+    for place, window in windows(image, template.shape):
+        w, t = inside(window, template, mask)
+        if np.ptp(w, axis=1).any():
+            w -= w.mean(axis=1, keepdims=True)
+            w *= unit(w)
+            t -= t.mean(axis=1, keepdims=True)
+            scores[place] = 1 - (w * t).sum() / math.sqrt((w**2).sum() * (t**2).sum())
+    return scores
+
+
+def ssd_map(image, template, mask=None):
+    scores = np.empty(map_shape(image, template.shape))
+    for place, window in windows(image, template.shape):
+        w, t = inside(window, template, mask)
+        common = min(unit(w), unit(t))
+        w, t = w * common, t * common
+        total = (w**2).sum() + (t**2).sum()
+        scores[place] = min(((w - t) ** 2).sum() / total, 1) if total else 0
+    return scores
+
+
+def entropy(labels):
+    shares = np.unique(labels, return_counts=True)[1] / len(labels)
+    return -float(sum(p * math.log(p) for p in shares))
+
+
+def mutual_information_map(image, labels, bins, value_range, by):
+    """1 - I / H of every window, channels pooled; 1 if flat or H = 0."""
+    edges = np.linspace(*value_range, bins + 1)[1:-1]
+    scores = np.ones(map_shape(image, labels.shape))
+    for place, window in windows(image, labels.shape):
+        information = total = 0.0
+        for plane, template in zip(as_channels(window), as_channels(labels), strict=True):
+            counts = template >= 0
+            a = template[counts]
+            b = np.searchsorted(edges, plane[counts], side="right")
+            both = np.unique(np.stack([a, b]), axis=1, return_inverse=True)[1].ravel()
+            information += entropy(a) + entropy(b) - entropy(both)
+            total += entropy(a) if by == "template" else entropy(b)
+        if not is_flat(window, as_channels(labels)[0] >= 0) and total > 0:
+            scores[place] = min(max(1 - information / total, 0), 1)
+    return scores
+
+
+def box_sums(plane, height, width):
+    sums = np.empty(map_shape(plane, (height, width)), plane.dtype)
+    for place, window in windows(plane, (height, width)):
+        sums[place] = window.sum()
+    return sums
+
+
+def slice_sums(image, labels):
+    """Per slice, row and column: sum of the window's greys less the window's mean."""
+    slices = labels.max() + 1
+    sums = np.empty((slices, *map_shape(image, labels.shape)))
+    for (row, col), window in windows(image, labels.shape):
+        centred = window - np.mean(window[labels >= 0])
+        for j in range(slices):
+            sums[j, row, col] = centred[labels == j].sum()
+    return sums
+
+
+def covariance(window, template, mask):
+    """Sum of products of deviations from the means."""
+    w, t = inside(window, template, mask)
+    return float(((w - w.mean(1, keepdims=True)) * (t - t.mean(1, keepdims=True))).sum())
+
+
+def partitions(levels, bins):
+    """Yield every cut of ascending levels into that many neighbours, smaller cuts first."""
+    yield from itertools.combinations(range(1, len(levels)), bins - 1)
+
+
+def best_partition(levels, counts, bins):
+    """Cuts of the least weighted variance within bins, by trying all of them."""
+    values = np.repeat(np.asarray(levels, float), counts)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+
+    def cost(cuts):
+        edges = starts[[0, *cuts, len(levels)]]
+        return sum(squares(values[a:b]) for a, b in itertools.pairwise(edges))
+
+    return min(((cost(cuts), cuts) for cuts in partitions(levels, bins)), key=lambda c: c[0])
+
+
+def find_peaks(
+    scores, shape, threshold=None, max_matches=None, min_distance=None, max_overlap=0.25, valid=None
+):
+    """(row, col) of the peaks: sort all, take each that is not near one taken."""
+    if threshold is None and max_matches is None:
+        max_matches = 1
+    height, width = shape
+    candidates = sorted(
+        (scores[row, col], row, col)
+        for row, col in np.ndindex(scores.shape)
+        if scores[row, col] < np.inf
+        and (valid is None or valid[row, col])
+        and (threshold is None or scores[row, col] <= threshold)
+    )
+
+    def near(row, col, other_row, other_col):
+        dr, dc = abs(row - other_row), abs(col - other_col)
+        if min_distance is not None:
+            return math.hypot(dr, dc) < min_distance
+        shared = max(height - dr, 0) * max(width - dc, 0)
+        return shared / (2 * height * width - shared) > max_overlap
+
+    taken = []
+    for _, row, col in candidates:
+        if not any(near(row, col, *place) for place in taken):
+            taken.append((row, col))
+    return taken[:max_matches]

@@ -1,0 +1,171 @@
+"""The command line: answers, exit status, one line for what is wrong."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import nuvmatch
+from nuvmatch import io
+from nuvmatch.cli import main
+
+SCENE = np.random.default_rng(3).integers(0, 256, (50, 60)).astype(np.uint8)
+PLACES = [(8, 10), (30, 40)]
+TEMPLATE = SCENE[8:18, 10:22].copy()
+SCENE[30:40, 40:52] = 255 - TEMPLATE // 2
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    io.write_picture("scene.png", SCENE)
+    io.write_picture("template.png", TEMPLATE)
+    return tmp_path
+
+
+def run(*options, scene="scene.png", template="template.png"):
+    return main(["locate", scene, template, *options])
+
+
+def reported(capsys):
+    return [(m["row"], m["col"]) for m in json.loads(capsys.readouterr().out)["matches"]]
+
+
+def test_the_best_place_is_printed_as_a_table(capsys):
+    assert run() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "template.png in scene.png by nuv (0 is perfect):"
+    assert lines[1].split() == ["#", "row", "column", "height", "width", "score"]
+    assert [int(v) for v in lines[2].split()[:5]] == [1, 8, 10, 10, 12]
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "places"),
+    [
+        ([], PLACES[:1]),
+        (["--threshold", "0.1"], PLACES),
+        (["--max-matches", "2"], PLACES),
+        (["--threshold", "0.1", "--max-matches", "1"], PLACES[:1]),
+        (["--region", "20", "20", "30", "40"], PLACES[1:]),
+        (["--bins", "4", "--binning", "equal_width"], PLACES[:1]),
+        (["--bins", "sturges"], PLACES[:1]),
+        (["--measure", "ncc", "--threshold", "0.1"], PLACES[:1]),
+        (["--measure", "ncc2", "--threshold", "0.1"], PLACES),
+    ],
+)
+def test_options_choose_the_places(options, places, capsys):
+    assert run("--json", *options) == 0
+    assert reported(capsys) == places
+
+
+def test_all_places_do_not_overlap(capsys):
+    assert run("--json", "--all") == 0
+    everything = nuvmatch.locate(SCENE, TEMPLATE, threshold=np.inf)
+    assert reported(capsys) == list(zip(everything.rows, everything.cols, strict=True))
+
+
+def test_json_holds_the_tone_curve(capsys):
+    run("--json")
+    report = json.loads(capsys.readouterr().out)
+    match = nuvmatch.locate(SCENE, TEMPLATE)[0]
+    assert report["matches"][0]["tone_curve"]["values"] == list(match.tone_curve.values)
+    assert report["best_score"] == match.score
+
+
+def test_nothing_found_is_status_one_and_names_the_best(capsys):
+    assert run("--threshold", "0.00001") == 1
+    out = capsys.readouterr().out
+    assert "no nuv score is at most 1e-05" in out
+    assert "at row 8, column 10" in out
+    assert run("--threshold", "0.00001", "--json") == 1
+    assert json.loads(capsys.readouterr().out)["matches"] == []
+
+
+def test_a_blank_scene_is_status_one(capsys):
+    io.write_picture("blank.png", np.zeros((40, 50), np.uint8))
+    assert run(scene="blank.png") == 1
+    assert "every window is flat or masked out" in capsys.readouterr().out
+
+
+def test_outputs_are_written():
+    assert run("--out", "found.png", "--map", "scores.npy") == 0
+    assert io.read_image("found.png").shape == (50, 60, 3)
+    np.testing.assert_array_equal(np.load("scores.npy"), nuvmatch.score_map(SCENE, TEMPLATE))
+
+
+def test_alpha_of_the_template_is_its_mask(capsys):
+    io.write_picture("scene3.png", np.dstack([SCENE] * 3))
+    opaque = np.full(TEMPLATE.shape, 255, np.uint8)
+    opaque[:3] = 0
+    spoilt = np.where(opaque, TEMPLATE, 0)
+    io.write_picture("cut.png", np.dstack([spoilt, spoilt, spoilt, opaque]))
+    for scene in ("scene3.png", "scene.png"):  # of a grey scene: luminance, and still masked
+        assert run("--json", "--threshold", "0.1", scene=scene, template="cut.png") == 0
+        assert sorted(reported(capsys)) == PLACES
+
+
+@pytest.mark.parametrize("kind", ["scene16.png", "scene.tif", "scene.jpg", "colour.png"])
+def test_many_kinds_of_files_are_taken(kind, capsys):
+    image = {"scene16.png": SCENE * np.uint16(200), "colour.png": np.dstack([SCENE] * 3)}
+    io.write_picture(kind, image.get(kind, SCENE))
+    assert run("--json", scene=kind) == 0
+    assert reported(capsys) == PLACES[:1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["locate", "nope.png", "template.png"], "nope.png: No such file"),
+        (["locate", ".", "template.png"], ".: Is a directory"),
+        (["locate", "scene.png", "text.png"], "text.png cannot be decoded"),
+        (["locate", "template.png", "scene.png"], "larger than the image"),
+        (["locate", "scene.png", "flat.png"], "is flat"),
+        (["locate", "scene.png", "template.png", "--out", "x.gif"], "x.gif has no known suffix"),
+        (["locate", "scene.png", "template.png", "--map", "no/x.npy"], "no is no folder"),
+        (["locate", "scene.png", "template.png", "--bins", "many"], "--bins: 'many'"),
+        (["locate", "scene.png", "template.png", "--bins", "1"], "--bins: '1'"),
+        (["locate", "scene.png", "template.png", "--bins", "500"], "each pixel is a bin"),
+        (["locate", "scene.png", "template.png", "--threshold", "nan"], "--threshold: 'nan'"),
+        (["locate", "scene.png", "template.png", "--max-matches", "0"], "--max-matches: '0'"),
+        (["locate", "scene.png", "template.png", "--measure", "sad"], "'sad'"),
+        (["locate", "scene.png", "template.png", "--region", "0", "0", "99", "9"], "roi"),
+        (["locate", "scene.png"], "TEMPLATE"),
+        (["find"], "'find'"),
+        ([], "COMMAND"),
+    ],
+)
+def test_bad_input_is_status_two_and_one_line(arguments, message, capsys, folder):
+    (folder / "text.png").write_text("no image")
+    io.write_picture("flat.png", np.full((5, 5), 7, np.uint8))
+    distinct = np.arange(120, dtype=np.uint8).reshape(10, 12)
+    if "500" in arguments:
+        io.write_picture("template.png", distinct)
+    try:
+        status = main(arguments)
+    except SystemExit as stop:  # argparse ends the process itself
+        status = stop.code
+    captured = capsys.readouterr()
+    assert status == 2
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert "error" in captured.err
+    assert message in captured.err
+
+
+def test_warnings_are_one_line(capsys):
+    io.write_picture("template.png", np.arange(120, dtype=np.uint8).reshape(10, 12) * 2)
+    assert run("--bins", "100") == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("nuvmatch: warning: with 100 bins for 120 pixels")
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["locate", "scene.png", "template.png"]])
+def test_the_module_runs_as_the_command(arguments):
+    command = [sys.executable, "-m", "nuvmatch", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    if arguments == ["--version"]:
+        assert done.stdout == f"nuvmatch {nuvmatch.__version__}\n"

@@ -1,0 +1,171 @@
+"""Engine: window sums, slice sums and products of every window, in every form of image."""
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nuvmatch.engine.boxes import box_sums
+from nuvmatch.engine.images import prepare
+from nuvmatch.engine.products import Pattern, for_each_product
+from nuvmatch.engine.slices import Slices
+from nuvmatch.engine.sums import for_each_tile, tile_sums
+from nuvmatch.engine.threads import Tile, tiles
+
+SHAPES = [
+    ((1, 1), (1, 1)),
+    ((1, 9), (1, 4)),
+    ((9, 1), (4, 1)),
+    ((7, 7), (7, 7)),
+    ((12, 11), (1, 3)),
+    ((11, 13), (3, 2)),
+    ((20, 17), (5, 8)),
+]
+
+
+def random_labels(rng, shape):
+    """Labels 0, 1, .. without gaps, and -1 for some pixels but the first."""
+    labels = rng.integers(0, 4, shape)
+    counts = rng.random(shape) < 0.8
+    counts[0, 0] = True
+    packed = np.unique(labels[counts], return_inverse=True)[1]
+    labels[:] = -1
+    labels[counts] = packed
+    return labels
+
+
+def whole_tile(image, shape):
+    rows, columns = naive.map_shape(np.empty(image), shape)
+    return Tile(0, rows, 0, columns)
+
+
+@pytest.mark.parametrize(("image", "window"), SHAPES)
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_box_sums_are_window_sums(image, window, dtype, rng):
+    plane = rng.integers(-99, 99, image).astype(dtype)
+    out = np.empty((1, *naive.map_shape(plane, window)), dtype)
+    box_sums(plane[None], *window, out)
+    assert_array_equal(out[0], naive.box_sums(plane, *window))
+
+
+def test_a_float_box_sum_is_not_touched_by_pixels_outside_its_box(rng):
+    plane = rng.random((9, 30))
+    plane[:, :10] = 1e15
+    out = np.empty((1, 7, 26))
+    box_sums(plane[None], 3, 5, out)
+    assert_allclose(out[0, :, 10:], naive.box_sums(plane, 3, 5)[:, 10:], rtol=1e-14)
+
+
+@pytest.mark.parametrize(("image", "window"), SHAPES)
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int16, np.uint64, np.float32, np.float64])
+def test_slice_sums_equal_the_loops(image, window, dtype, rng):
+    pixels = rng.integers(0, 2 if dtype == np.bool_ else 200, image).astype(dtype)
+    labels = random_labels(rng, window)
+    slices = Slices.from_labels(labels[None])
+    prepared = prepare(pixels[None], None, slices.pixels)
+    tile = tile_sums(prepared, slices, whole_tile(image, window), 1e-10)
+    # The exact path shifts by a rounded mean: bring both to the mean itself.
+    sums = tile.sums - slices.counts[:, None, None] * tile.sums.sum(axis=0) / slices.pixels
+    expected = naive.slice_sums(pixels.astype(float), labels)
+    assert_allclose(sums / tile.unit, expected * prepared.scale, atol=1e-9 * prepared.scale)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "form"),
+    [
+        (np.bool_, np.uint8),
+        (np.uint8, np.uint8),
+        (np.int8, np.int32),
+        (np.uint16, np.int32),
+        (np.int64, np.int32),
+        (np.float16, np.float64),
+        (np.float64, np.float64),
+        (np.longdouble, np.float64),
+    ],
+)
+def test_every_type_comes_in_one_of_three_forms(dtype, form):
+    image = prepare(np.ones((1, 4, 5), dtype), None, 4)
+    assert image.form is form
+    assert image.patch(Tile(0, 3, 0, 4), (2, 2)).dtype == form
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "form"),
+    [(-(2**62), -(2**62) + 9, np.int32), (-(2**62), 2**62, np.float64), (0, 2**40, np.float64)],
+)
+def test_wide_integers_are_exact_where_their_range_allows(low, high, form):
+    image = prepare(np.array([[[low, high]]]), None, 4)
+    patch = image.patch(Tile(0, 1, 0, 2), (1, 1))
+    assert image.form is form
+    assert_allclose(patch[0, 0] / image.scale + image.offset, [low, high], rtol=1e-15)
+
+
+@pytest.mark.parametrize("largest", [5e-324, 1e-310, 1e-30, 0.5, 1, 3, 1.7e308])
+def test_float_greys_are_brought_into_the_unit_range_by_a_power_of_two(largest):
+    image = prepare(np.array([[[-largest, largest]]], float), None, 4)
+    assert np.frexp(image.scale)[0] == 0.5
+    assert abs(image.patch(Tile(0, 1, 0, 2), (1, 1))).max() <= 1
+
+
+def test_tiles_cover_the_map_once():
+    for shape in [(1, 1), (7, 5), (64, 1), (100, 333)]:
+        seen = np.zeros(shape, int)
+        for tile in tiles(shape, 8, 50):
+            seen[tile.place] += 1
+            assert tile.shape <= (8, 50)
+        assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("bins", [1, 8, 64])
+def test_the_map_does_not_depend_on_tiles(bins, rng):
+    """Maps larger than one tile in both directions, scored through tiles and windows."""
+    image = rng.integers(0, 256, (40, 1100)).astype(np.uint8)
+    labels = np.arange(6).reshape(1, 2, 3) % bins
+    slices = Slices.from_labels(np.unique(labels, return_inverse=True)[1].reshape(1, 2, 3))
+    out = np.empty((39, 1098))
+    prepared = prepare(image[None], None, slices.pixels)
+    for_each_tile(prepared, slices, lambda tile: tile.squares, out, 2)
+    shifted = image.astype(np.int64)
+    total, square = (naive_box(v, 2, 3) for v in (shifted, shifted**2))
+    mean = (2 * total + 6) // 12
+    assert_array_equal(out, square - 2 * mean * total + 6 * mean**2)
+
+
+def naive_box(plane, height, width):
+    """Window sums by NumPy: the loops would take too long on a large map."""
+    view = np.lib.stride_tricks.sliding_window_view(plane, (height, width))
+    return view.sum(axis=(2, 3))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float64])
+@pytest.mark.parametrize(("image", "window"), SHAPES[1:])
+def test_products_equal_the_loops(image, window, dtype, rng):
+    pixels = rng.integers(0, 200, image).astype(dtype)
+    template = rng.integers(0, 9, window).astype(float)
+    mask = rng.random(window) < 0.7
+    mask[0, 0] = True
+    pattern = Pattern.from_greys(template[None], mask)
+    prepared = prepare(pixels[None], None, int(mask.sum()))
+    out = np.empty(naive.map_shape(pixels, window))
+
+    def true_products(tile):
+        return tile.covariances / tile.unit / prepared.scale / pattern.scale
+
+    for_each_product(prepared, pattern, true_products, out, 1)
+    expected = [naive.covariance(w, template, mask) for _, w in naive.windows(pixels, window)]
+    assert_allclose(out.ravel(), expected, atol=1e-8)
+
+
+def test_integer_products_are_the_same_in_any_surrounding(rng):
+    """Correlations by FFT are rounded to whole numbers where whole numbers they are."""
+    pixels = rng.integers(0, 65536, (60, 70)).astype(np.uint16)
+    template = rng.integers(0, 65536, (9, 12)).astype(float)
+    pattern = Pattern.from_greys(template[None], np.ones((9, 12), bool))
+
+    def covariances(part):
+        out = np.empty(naive.map_shape(part, (9, 12)))
+        prepared = prepare(part[None], None, 108)
+        for_each_product(prepared, pattern, lambda tile: tile.covariances, out, 1)
+        return out
+
+    assert_array_equal(covariances(pixels)[20:40, 31:50], covariances(pixels[20:48, 31:61]))

@@ -1,0 +1,129 @@
+"""Image files in and out."""
+
+import cv2
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from nuvmatch import Match, Matches, io
+from nuvmatch.plots import draw_matches
+
+RED = np.zeros((4, 5, 3), np.uint8)
+RED[..., 0] = 200
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".png", ".tif"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("channels", [(), (3,), (4,)])
+def test_what_is_written_is_read_again(suffix, dtype, channels, tmp_path, rng):
+    image = rng.integers(0, np.iinfo(dtype).max, (6, 7, *channels)).astype(dtype)
+    path = tmp_path / f"ein bild ü{suffix}"
+    io.write_picture(path, image)
+    assert_array_equal(io.read_image(path), image)
+    assert files(tmp_path) == [path.name]
+
+
+def test_channels_are_red_green_blue(tmp_path):
+    io.write_picture(tmp_path / "red.png", RED)
+    assert_array_equal(cv2.imread(str(tmp_path / "red.png"))[0, 0], [0, 0, 200])
+    io.write_picture(tmp_path / "red.jpg", RED)
+    assert abs(io.read_image(tmp_path / "red.jpg").astype(int) - RED).max() < 9
+
+
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".tif"])
+def test_half_a_file_is_refused(suffix, tmp_path, rng, capfd):
+    path = tmp_path / f"image{suffix}"
+    io.write_picture(path, rng.integers(0, 256, (64, 64, 3)).astype(np.uint8))
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(ValueError, match=rf"image{suffix} cannot be decoded"):
+        io.read_image(path)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"\xff\xd8", b"\x89PNG\r\n\x1a\n"])
+def test_what_is_no_image_is_refused(content, tmp_path):
+    (tmp_path / "x.png").write_bytes(content)
+    with pytest.raises(ValueError, match=r"x\.png cannot be decoded"):
+        io.read_image(tmp_path / "x.png")
+
+
+def test_luminance_keeps_type_and_alpha():
+    grey = np.arange(20, dtype=np.uint16).reshape(4, 5)
+    assert_array_equal(io.to_grey(grey), grey)
+    assert_array_equal(io.to_grey(np.dstack([grey] * 3)), grey)
+    assert_array_equal(io.to_grey(np.dstack([grey] * 4)), np.dstack([grey] * 2))
+    assert (io.to_grey(RED) == round(0.299 * 200)).all()
+    assert io.to_grey(RED).dtype == np.uint8
+    opencv = cv2.cvtColor(np.float32([[[0.2, 0.5, 0.9]]]), cv2.COLOR_RGB2GRAY)
+    assert io.to_grey(np.float32([[[0.2, 0.5, 0.9]]])) == pytest.approx(opencv, abs=1e-6)
+
+
+def test_maps_are_written_in_three_formats(tmp_path):
+    scores = np.array([[0, 0.5, 1, 1.7]], np.float32)
+    for suffix in io.MAPS:
+        io.write_map(tmp_path / f"map{suffix}", scores)
+    assert_array_equal(np.load(tmp_path / "map.npy"), scores)
+    assert_array_equal(io.read_image(tmp_path / "map.tif"), scores)
+    assert_array_equal(io.read_image(tmp_path / "map.png"), [[0, 128, 255, 255]])
+
+
+def test_an_output_that_cannot_be_written_is_refused_beforehand(tmp_path):
+    (tmp_path / "folder.png").mkdir()
+    for path, error, message in [
+        (tmp_path / "x.gif", ValueError, "x.gif has no known suffix"),
+        (tmp_path / "x", ValueError, "no known suffix"),
+        (tmp_path / "folder.png", ValueError, "is not a file"),
+        (tmp_path / "missing" / "x.png", FileNotFoundError, "missing is no folder"),
+    ]:
+        with pytest.raises(error, match=message):
+            io.check_output(path, io.PICTURES)
+    io.check_output(tmp_path / "X.PNG", io.PICTURES)
+
+
+def test_a_failed_write_leaves_nothing_and_spoils_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "x.png"
+    io.write_picture(path, RED)
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", fail)
+    with pytest.raises(OSError, match="No space"):
+        io.write_picture(path, RED + 1)
+    assert path.read_bytes() == before
+    assert files(tmp_path) == ["x.png"]
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        RED,
+        RED[..., 0],
+        np.dstack([RED, RED[..., :1]]),
+        RED.astype(np.uint16) * 257,
+        np.full((4, 5), np.nan),
+        np.float64([[0, np.inf], [1, 2]]),
+        RED.astype(bool),
+    ],
+)
+def test_any_image_becomes_a_picture_with_boxes(image):
+    picture = draw_matches(image, Matches([Match(0, 0, 2, 2, 0.1)]))
+    assert picture.shape == (*image.shape[:2], 3)
+    assert picture.dtype == np.uint8
+    untouched = image.copy()
+    draw_matches(image, Matches())
+    assert_array_equal(image, untouched)
+
+
+def test_a_box_is_drawn_around_the_match():
+    picture = draw_matches(np.zeros((200, 200), np.uint8), Matches([Match(100, 50, 40, 60, 0.1)]))
+    ys, xs = np.nonzero(picture[..., 0])
+    inside = picture[102:138, 52:108]
+    assert (xs.min(), xs.max(), ys.max()) == (50, 109, 139)
+    assert ys.min() < 100  # the score stands above
+    assert not inside.any()

@@ -1,0 +1,71 @@
+"""The samples run, and find what they say they find."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nuvmatch.cli import main
+from nuvmatch.io import read_image
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+pytestmark = pytest.mark.compiled
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, SAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_scenes_are_those_of_the_script(tmp_path):
+    load("make_scenes").main(tmp_path)
+    made = sorted(tmp_path.rglob("*.png"))
+    kept = sorted(path for part in ("scenes", "templates") for path in (SAMPLES / part).iterdir())
+    assert [path.name for path in made] == [path.name for path in kept]
+    for ours, theirs in zip(made, kept, strict=True):
+        difference = read_image(ours).astype(int) - read_image(theirs)
+        assert abs(difference).max() <= 1, ours.name  # powers differ in the last bit
+
+
+def test_find_one_draws_both_pictures(tmp_path, capsys):
+    load("find_one").main(tmp_path / "pair.png")
+    assert capsys.readouterr().out.startswith("row 130, column 254, score 0.0")
+    assert read_image(tmp_path / "pair.png").shape == (512, 1024, 3)
+
+
+def test_nuv_finds_the_solarised_template_and_ncc_does_not(capsys):
+    load("compare_measures").main()
+    lines = capsys.readouterr().out.splitlines()
+    verdicts = {line.split(":")[0].strip(): line.split()[-1] for line in lines}
+    assert verdicts["nuv"] == "found"
+    assert verdicts["ncc"] == verdicts["ncc2"] == "missed"
+
+
+def test_one_matcher_finds_the_template_in_every_scene(capsys):
+    load("many_images").main()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert all("row 130, column 254" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("scene", "template"),
+    [
+        ("camera_gamma", "camera"),
+        ("camera_inverted", "camera"),
+        ("camera_solarised", "camera"),
+        ("camera_noisy", "camera"),
+        ("coffee_negative", "spoon"),
+        ("coins_16bit", "coin"),
+    ],
+)
+def test_the_command_line_finds_every_template(scene, template, capsys):
+    files = [SAMPLES / "scenes" / f"{scene}.png", SAMPLES / "templates" / f"{template}.png"]
+    assert main(["locate", *map(str, files)]) == 0
+    row, col, height, width = load("make_scenes").TEMPLATES[template][1:]
+    fields = capsys.readouterr().out.splitlines()[2].split()
+    np.testing.assert_array_equal(np.array(fields[1:5], int), [row, col, height, width])

@@ -1,0 +1,106 @@
+"""The same bits whatever the threads; a pool that never hangs."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import nuvmatch
+from nuvmatch.engine import threads
+
+IMAGE = np.random.default_rng(1).integers(0, 256, (97, 1301)).astype(np.uint8)
+TEMPLATE = IMAGE[13:24, 29:46]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("measure", ["nuv", "ncc", "mi", "ssd"])
+def test_maps_do_not_depend_on_threads(measure):
+    first = nuvmatch.score_map(IMAGE, TEMPLATE, measure=measure, n_threads=1)
+    for n_threads in [1, 2, 3, 7, None] * 3:
+        again = nuvmatch.score_map(IMAGE, TEMPLATE, measure=measure, n_threads=n_threads)
+        assert_array_equal(again, first)
+
+
+@pytest.mark.compiled
+def test_many_python_threads_share_one_matcher():
+    matcher = nuvmatch.Matcher(TEMPLATE)
+    first = matcher.score_map(IMAGE)
+    with ThreadPoolExecutor(8) as pool:
+        for scores in pool.map(matcher.score_map, [IMAGE] * 24):
+            assert_array_equal(scores, first)
+
+
+@pytest.mark.compiled
+def test_numbas_own_threads_are_left_alone():
+    before = numba.get_num_threads()
+    nuvmatch.score_map(IMAGE, TEMPLATE, n_threads=2)
+    assert numba.get_num_threads() == before
+
+
+def test_one_thread_starts_no_pool():
+    code = (
+        "import threading, numpy as np, nuvmatch;"
+        "image = np.random.default_rng(0).integers(0, 9, (40, 50));"
+        "nuvmatch.score_map(image, image[:5, :5], n_threads=1);"
+        "print(threading.active_count())"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert answer.stdout.strip() == b"1"
+
+
+def todo(count):
+    return threads.tiles((count, 1), 1, 1)
+
+
+def test_every_tile_is_done_once_by_at_most_so_many_threads():
+    done, workers, lock = [], set(), threading.Lock()
+
+    def task(tile):
+        with lock:
+            done.append(tile)
+            workers.add(threading.get_ident())
+
+    threads.run(task, todo(200), 3)
+    assert sorted(done) == todo(200)
+    assert len(workers) <= 3
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_exception_ends_the_work_and_reaches_the_caller(n_threads, error):
+    done = []
+
+    def task(tile):
+        if tile.top == 5:
+            raise error("here")
+        done.append(tile)
+
+    with pytest.raises(error, match="here"):
+        threads.run(task, todo(10_000), n_threads)
+    assert len(done) < 10_000
+    threads.run(done.append, todo(3), n_threads)  # and the pool still works
+
+
+def in_child(queue):
+    queue.put(nuvmatch.score_map(IMAGE, TEMPLATE, n_threads=2))
+
+
+@pytest.mark.compiled
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_matches_after_its_parent_did():
+    expected = nuvmatch.score_map(IMAGE, TEMPLATE, n_threads=2)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=in_child, args=(queue,))
+    child.start()
+    assert_array_equal(queue.get(timeout=60), expected)
+    child.join(60)
+    assert child.exitcode == 0
