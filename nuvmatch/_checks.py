@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
     """Take anything that holds real numbers as an array of native byte order.
 
+    Floats wider than float64 are rounded to it.
+
     Raises
     ------
     TypeError
@@ -27,7 +29,28 @@ def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
     if greys.dtype.kind not in "buif":
         given = type(array).__name__ if greys.dtype.kind == "O" else f"of type {greys.dtype}"
         raise TypeError(f"{name} is {given}; it must hold booleans, integers or floats")
+    if greys.dtype.kind == "f" and greys.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):  # to infinity, which counts as no grey
+            return greys.astype(np.float64)
     return greys if greys.dtype.isnative else greys.astype(greys.dtype.newbyteorder("="))
+
+
+def as_floats(greys: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """Turn checked greys into float64, if that holds them exactly.
+
+    Raises
+    ------
+    ValueError
+        If they are whole numbers beyond 2^53, which float64 cannot tell apart.
+    """
+    if greys.dtype.kind in "iu" and greys.dtype.itemsize == 8 and greys.size:
+        low, high = int(greys.min()), int(greys.max())
+        if max(-low, high) > 2**53:
+            raise ValueError(
+                f"{name} holds whole numbers from {low} to {high}, which float64 cannot tell "
+                "apart; subtract an offset, or mask out what is no grey"
+            )
+    return greys.astype(np.float64)
 
 
 def as_planes(array: ArrayLike, name: str) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:

@@ -91,13 +91,20 @@ def test_every_type_comes_in_one_of_three_forms(dtype, form):
 
 @pytest.mark.parametrize(
     ("low", "high", "form"),
-    [(-(2**62), -(2**62) + 9, np.int32), (-(2**62), 2**62, np.float64), (0, 2**40, np.float64)],
+    [(-(2**62), -(2**62) + 9, np.int32), (0, 2**40, np.float64), (-(2**53), 2**53, np.float64)],
 )
 def test_wide_integers_are_exact_where_their_range_allows(low, high, form):
     image = prepare(np.array([[[low, high]]]), None, 4)
     patch = image.patch(Tile(0, 1, 0, 2), (1, 1))
     assert image.form is form
     assert_allclose(patch[0, 0] / image.scale + image.offset, [low, high], rtol=1e-15)
+
+
+def test_whole_numbers_that_no_sum_can_hold_are_refused():
+    image = np.array([[[-(2**62), 0], [1, 2]]])
+    with pytest.raises(ValueError, match="whole numbers from -4611686018427387904 to 2"):
+        prepare(image, None, 4)
+    assert prepare(image, image[0] > -9, 4).form is np.int32  # masked out, it does not matter
 
 
 @pytest.mark.parametrize("largest", [5e-324, 1e-310, 1e-30, 0.5, 1, 3, 1.7e308])

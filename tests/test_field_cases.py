@@ -265,6 +265,15 @@ def test_plateau_gives_separate_peaks(min_distance, cols):
     assert places(column) == [(row, 10) for row in cols]
 
 
+def test_peaks_may_be_just_the_distance_apart():
+    """U38: also along a slope."""
+    scores = planted(np.ones((12, 12)), np.zeros((1, 1)), 2, 3)
+    scores = planted(scores, np.zeros((1, 1)), 5, 7)
+    for min_distance, expected in [(5, [(2, 3), (5, 7)]), (np.nextafter(5, 6), [(2, 3)])]:
+        matches = find_peaks(scores, (8, 8), threshold=0, min_distance=min_distance)
+        assert places(matches) == expected
+
+
 @pytest.mark.parametrize("shape", [(6, 10), (10, 6), (1, 12), (12, 1), (5, 5)])
 def test_row_and_column_are_not_swapped(shape):
     """U39: in any of the names of a place."""

@@ -156,13 +156,18 @@ def test_pedestal_changes_nothing(pedestal, dtype):
         assert scores[20, 30] == 0
 
 
-def test_dead_pixel_costs_no_digits_elsewhere():
+@pytest.mark.parametrize(
+    ("pedestal", "dead"), [(0, 2**40), (0, np.iinfo(np.int64).min), (2**60, 0)]
+)
+def test_dead_pixel_costs_no_digits_elsewhere(pedestal, dead):
     """U11: the map of a crop without it is the crop of the map."""
     image = planted(noise(12, (30, 36)).astype(np.int64), T4, 5, 6)
-    expected = nuv_map(image, LAB)[:, :-8]
-    sensor = image + 2**60
-    sensor[:, -1] = 0
-    np.testing.assert_allclose(exact_map(sensor, T4)[:, :-8], expected, rtol=0, atol=1e-9)
+    expected = nuv_map(image, LAB)[:, :-1]
+    sensor = image + pedestal
+    sensor[:, -1] = dead
+    for part in sensor[:, :-1], sensor:
+        scores = exact_map(part, T4)[:, :28]
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9)
 
 
 # Inputs
@@ -224,8 +229,8 @@ def test_layout_does_not_matter(layout, dtype):
     assert (matcher.labels == plain.labels).all()
     scores = matcher.score_map(image, image_mask=image_mask)
     assert (scores == plain.score_map(copies[0], image_mask=image_mask.copy(order="C"))).all()
-    valid = matcher.valid(image, image_mask=image_mask)
-    expected = np.where(valid, nuv_map(copies[0], matcher.labels), 1)
+    usable = sliding_window_view(image_mask, mask.shape)[..., mask].all(-1)
+    expected = np.where(usable, nuv_map(copies[0], matcher.labels), 1)
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9)
     assert (np.asarray(image) == copies[0]).all()
     assert (np.asarray(template) == copies[1]).all()
@@ -282,7 +287,7 @@ def test_misfit_is_refused_by_name(image, template, named):
 
 
 def test_channels_give_one_map():
-    """U23: alpha of the template is its mask, equal channels count as one, (h, w, 1) is grey."""
+    """U23: alpha is a mask, equal channels count as one, (h, w, 1) is grey."""
     grey, colour = noise(1, (20, 24)), noise(2, (20, 24, 3))
     rgb = np.dstack([T4, T4.T, 255 - T4])
     labels = np.dstack([LAB, LAB.T, 3 - LAB])
@@ -291,6 +296,14 @@ def test_channels_give_one_map():
     np.testing.assert_allclose(
         scores, nuv_map(colour, np.where(HOLE[..., None], labels, -1)), rtol=0, atol=1e-9
     )
+    alpha = planted(np.ones_like(grey), np.zeros((1, 1)), 19, 23)
+    expected = nuv_map(grey, LAB)
+    expected[-1, -1] = 1
+    for image, template in [
+        (np.dstack([*[grey] * 3, alpha]), np.dstack([T4] * 3)),
+        (np.dstack([grey, alpha]), T4),
+    ]:
+        np.testing.assert_allclose(exact_map(image, template), expected, rtol=0, atol=1e-9)
     expected = nuv_map(grey, LAB)
     for image, template in [
         (np.dstack([grey] * 3), np.dstack([T4] * 3)),
@@ -322,14 +335,21 @@ def test_empty_arrays_are_refused(given):
             find(T4, given)
 
 
+FAR_ENDS = {
+    "near zero": lambda greys, top: greys,
+    "near the top": lambda greys, top: top - greys,
+    "at both ends": lambda greys, top: np.where(greys < 5, greys, top - greys),
+}
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
-@pytest.mark.parametrize("top", [False, True], ids=["near zero", "near the top"])
-def test_unsigned_does_not_wrap(dtype, top):
+@pytest.mark.parametrize("put", FAR_ENDS.values(), ids=FAR_ENDS)
+def test_unsigned_does_not_wrap(dtype, put):
     """U58: neither below zero nor above the type's range."""
     greys = planted(noise(5, (30, 34)) % 10, np.array([7, 1, 9, 0])[LAB], 11, 3)
-    image = greys.astype(dtype)
-    if top:
-        image = np.iinfo(dtype).max - image
-    scores = exact_map(image, T4)
-    np.testing.assert_allclose(scores, nuv_map(greys.astype(float), LAB), rtol=0, atol=1e-9)
-    assert scores[11, 3] == 0
+    top = np.iinfo(dtype).max
+    scores = exact_map(put(greys.astype(dtype), dtype(top)), T4)
+    expected = nuv_map(put(greys.astype(float), min(top, 2.0**36)), LAB)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9)
+    assert best_place(scores) == (11, 3)
+    assert scores[11, 3] <= 1e-12

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import as_greys, as_integer
+from .._checks import as_floats, as_greys, as_integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ def check_values(values: ArrayLike, bins: int) -> tuple[NDArray[np.float64], int
     TypeError, ValueError
         If they are not that.
     """
-    greys = as_greys(values, "values").astype(np.float64)
+    greys = as_floats(as_greys(values, "values"), "values")
     if greys.size == 0:
         raise ValueError(f"values have shape {greys.shape}; there must be at least one")
     if not np.isfinite(greys).all():

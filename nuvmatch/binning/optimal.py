@@ -93,15 +93,18 @@ def best_cuts(levels: NDArray[np.float64], counts: NDArray[np.int64], cuts: NDAr
     for j in range(1, n + 1):
         cost[j] = second[j] - first[j] * first[j] / weight[j]
         cuts[0, j] = 0
-    stack = np.empty((128, 4), np.int64)
+    # Ranges of j still to fill, each with the range of its cuts; halved, they are few.
+    lows, highs = np.empty(128, np.int64), np.empty(128, np.int64)
+    cut_lows, cut_highs = np.empty(128, np.int64), np.empty(128, np.int64)
     for k in range(1, bins):
-        before[:] = cost
-        # Ranges of j still to fill, each with the range of its cuts.
-        stack[0] = (k + 1, n, k, n - 1)
+        for j in range(n + 1):
+            before[j] = cost[j]
+        lows[0], highs[0], cut_lows[0], cut_highs[0] = k + 1, n, k, n - 1
         depth = 1
         while depth > 0:
             depth -= 1
-            low, high, cut_low, cut_high = stack[depth]
+            low, high = lows[depth], highs[depth]
+            cut_low, cut_high = cut_lows[depth], cut_highs[depth]
             if low > high:
                 continue
             j = (low + high) // 2
@@ -113,6 +116,8 @@ def best_cuts(levels: NDArray[np.float64], counts: NDArray[np.int64], cuts: NDAr
                     best = trial
                     cuts[k, j] = i
             cost[j] = best
-            stack[depth] = (low, j - 1, cut_low, cuts[k, j])
-            stack[depth + 1] = (j + 1, high, cuts[k, j], cut_high)
+            lows[depth], highs[depth] = j + 1, high
+            cut_lows[depth], cut_highs[depth] = cuts[k, j], cut_high
+            lows[depth + 1], highs[depth + 1] = low, j - 1
+            cut_lows[depth + 1], cut_highs[depth + 1] = cut_low, cuts[k, j]
             depth += 2

@@ -45,7 +45,8 @@ def _sum_down(plane: NDArray[Any], height: int, line: NDArray[Any], tall: NDArra
     for y in range(last - 1, -1, -1):
         _add(plane[y], line)
         _copy(line, tall[y])
-    line[:] = 0
+    for x in range(line.size):
+        line[x] = 0
     for y in range(1, last + 1):
         _add(plane[y + height - 1], line)
         _add(line, tall[y])

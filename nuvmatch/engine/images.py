@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._checks import as_floats
 from .threads import Tile
 
 # Window sums are exact in int64 while (pixels of the window) * (range of greys)^2 stays
@@ -55,10 +56,10 @@ class Image:
             wide -= wide.dtype.type(self.offset)
             pixels = wide
         patch = np.array(pixels, dtype=self.form, order="C")
-        if self.form is np.float64:
-            np.multiply(patch, self.scale, out=patch)
         if self.bad is not None:
             patch[:, self.bad[_under(tile, window)]] = 0
+        if self.form is np.float64:
+            np.multiply(patch, self.scale, out=patch)
         return patch
 
     def bad_patch(self, tile: Tile, window: tuple[int, int]) -> NDArray[np.uint8] | None:
@@ -89,6 +90,11 @@ def prepare(
         False where a pixel must not be used.
     window_pixels : int
         How many pixels of one channel a window sums at most.
+
+    Raises
+    ------
+    ValueError
+        If whole numbers are too far apart for integer sums and too large for floats.
     """
     bad = None if image_mask is None or image_mask.all() else ~image_mask
     kind = planes.dtype.kind
@@ -104,7 +110,7 @@ def prepare(
         span = int(high) - int(low)
         if span < 2**31 and window_pixels * span**2 < EXACT_LIMIT:
             return Image(planes, np.int32, grey_range, offset=int(low), bad=bad)
-    # Whole numbers beyond 2^53 are rounded to float64, as NumPy does.
+        as_floats(np.array([low, high]), "image")
     scale = unit_scale(max(-grey_range[0], grey_range[1]))
     return Image(planes, np.float64, grey_range, scale=scale, bad=bad)
 

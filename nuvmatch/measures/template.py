@@ -65,7 +65,7 @@ def prepare_template(
     if given is not None:
         counting = counting & given
     _check_template(planes, counting, flat_is_fine=flat_is_fine)
-    greys = planes.astype(np.float64)
+    greys = np.where(counting, planes, 0).astype(np.float64)
     if not binned:
         return Template(greys, counting, (), 0, value_range)
     cuts, wanted = zip(
@@ -128,7 +128,7 @@ def _as_edges(bins: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _check_template(planes: NDArray[Any], mask: NDArray[np.bool_], *, flat_is_fine: bool) -> None:
-    inside = planes[:, mask].astype(np.float64)
+    inside = _checks.as_floats(planes[:, mask], "template")
     size = f"template of shape {planes.shape[1:]}"
     if not mask.any():
         raise ValueError(f"the mask of the {size} is zero everywhere; some pixel must count")

@@ -5,6 +5,9 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 
+# What rounding alone can leave of a window's squares: that is a perfect match.
+_ROUNDING = 1e-14
+
 
 @jit
 def piecewise_constant(
@@ -17,7 +20,8 @@ def piecewise_constant(
     """PWC nUV: one free grey for each bin (the paper's measure; THEORY section 1).
 
     ``D = (Q - sum_j s_j^2 / n_j) / (Q - sum_c S_c^2 / d)``, cut to [0, 1], where S_c is
-    the sum over the slices of channel c. NaN where Q is 0 or NaN: no evidence.
+    the sum over the slices of channel c. What rounding alone can leave unexplained
+    counts as 0. NaN where Q is 0 or NaN: no evidence.
 
     Parameters
     ----------
@@ -36,9 +40,10 @@ def piecewise_constant(
     mean_part = np.empty(columns)
     of_channel = np.empty(columns)
     for y in range(rows):
-        explained[:] = 0.0
-        mean_part[:] = 0.0
-        of_channel[:] = 0.0
+        for x in range(columns):
+            explained[x] = 0.0
+            mean_part[x] = 0.0
+            of_channel[x] = 0.0
         pixels = 0
         for k in range(slices):
             s = sums[k, y]
@@ -56,7 +61,8 @@ def piecewise_constant(
         for x in range(columns):
             q = squares[y, x]
             if q > 0.0:
-                share = (q - explained[x]) / (q - mean_part[x])
-                out[y, x] = min(max(share, 0.0), 1.0)
+                within = q - explained[x]
+                share = within / (q - mean_part[x]) if within > _ROUNDING * q else 0.0
+                out[y, x] = min(share, 1.0)
             else:
                 out[y, x] = np.nan
