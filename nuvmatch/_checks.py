@@ -2,6 +2,9 @@
 
 import math
 import operator
+import sys
+import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,7 +30,7 @@ def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
     except ValueError as error:  # nested lists of unequal lengths
         raise TypeError(f"{name} is no array of numbers: {error}") from None
     if greys.dtype.kind not in "buif":
-        given = type(array).__name__ if greys.dtype.kind == "O" else f"of type {greys.dtype}"
+        given = "None" if array is None else f"of type {greys.dtype}"
         raise TypeError(f"{name} is {given}; it must hold booleans, integers or floats")
     if greys.dtype.kind == "f" and greys.dtype.itemsize > 8:
         with np.errstate(over="ignore"):  # to infinity, which counts as no grey
@@ -35,31 +38,29 @@ def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
     return greys if greys.dtype.isnative else greys.astype(greys.dtype.newbyteorder("="))
 
 
-def as_floats(greys: NDArray[Any], name: str) -> NDArray[np.float64]:
-    """Turn checked greys into float64, if that holds them exactly.
+def as_floats(greys: NDArray[Any]) -> tuple[NDArray[np.float64], int]:
+    """Turn checked greys into float64, less the integer returned beside them.
 
-    Raises
-    ------
-    ValueError
-        If they are whole numbers beyond 2^53, which float64 cannot tell apart.
+    That is 0, but for whole numbers beyond 2^53, which floats could not tell apart.
     """
     if greys.dtype.kind in "iu" and greys.dtype.itemsize == 8 and greys.size:
         low, high = int(greys.min()), int(greys.max())
         if max(-low, high) > 2**53:
-            raise ValueError(
-                f"{name} holds whole numbers from {low} to {high}, which float64 cannot tell "
-                "apart; subtract an offset, or mask out what is no grey"
-            )
-    return greys.astype(np.float64)
+            # Modular arithmetic, in which no difference overflows.
+            return (greys.view(np.uint64) - np.uint64(low % 2**64)).astype(np.float64), low
+    return greys.astype(np.float64), 0
 
 
-def as_planes(array: ArrayLike, name: str) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+def as_planes(
+    array: ArrayLike, name: str, beside: str = ""
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Split an image into planes (1 or 3, height, width) and whether alpha is above 0.
 
     Raises
     ------
     TypeError, ValueError
-        If it holds no real numbers, is empty, or is not of a known shape.
+        If it holds no real numbers, is empty, or is not of a known shape; the message
+        ends with what stands `beside` it.
     """
     greys = as_greys(array, name)
     channels = greys.shape[2] if greys.ndim == 3 else 1
@@ -67,13 +68,51 @@ def as_planes(array: ArrayLike, name: str) -> tuple[NDArray[Any], NDArray[np.boo
         raise ValueError(
             f"{name} has shape {greys.shape}; it must be (rows, columns), or (rows, columns, n) "
             "with n 1 for grey, 2 for grey and alpha, 3 for colour, 4 for colour and alpha"
+            f"{beside}"
         )
     if greys.size == 0:
-        raise ValueError(f"{name} has shape {greys.shape}; it must not be empty")
+        raise ValueError(f"{name} has shape {greys.shape}; it must not be empty{beside}")
     planes = greys[np.newaxis] if greys.ndim == 2 else np.moveaxis(greys, 2, 0)
     if channels in (2, 4):
         return planes[:-1], planes[-1] > 0
     return planes, None
+
+
+def check_fit(image: NDArray[Any], template: NDArray[Any]) -> None:
+    """Refuse planes of a template that cannot lie in those of an image."""
+    if len(image) != len(template):
+        names = {1: "grey", 3: "colour"}
+        given, sought = (
+            f"{names[len(planes)]}, {planes.shape[1:]}" for planes in (image, template)
+        )
+        raise ValueError(
+            f"the image is {given}, and the template {sought}: both must be grey or both colour"
+        )
+    if image.shape[1] < template.shape[1] or image.shape[2] < template.shape[2]:
+        raise ValueError(
+            f"the template of shape {template.shape[1:]} is larger than the image of shape "
+            f"{image.shape[1:]}; it must fit in both directions"
+        )
+
+
+def as_region(
+    roi: Any, image: tuple[int, int], template: tuple[int, ...]
+) -> tuple[int, int, int, int]:
+    """Take (row, col, height, width) inside the image that has room for the template."""
+    try:
+        row, column, height, width = roi
+    except (TypeError, ValueError):
+        raise TypeError(f"roi is {roi!r}; it must be (row, col, height, width)") from None
+    row, column = as_integer(row, "roi row", 0), as_integer(column, "roi col", 0)
+    height = as_integer(height, "roi height", 1)
+    width = as_integer(width, "roi width", 1)
+    if row + height > image[0] or column + width > image[1]:
+        raise ValueError(f"roi {(row, column, height, width)} leaves the image of shape {image}")
+    if height < template[0] or width < template[1]:
+        raise ValueError(
+            f"the template of shape {template} is larger than the roi of shape {(height, width)}"
+        )
+    return row, column, height, width
 
 
 def as_map_type(dtype: DTypeLike) -> np.dtype[Any]:
@@ -119,12 +158,9 @@ def as_integer(value: Any, name: str, least: int) -> int:
 
 def as_number(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> float:
     """Take a real number within [low, high]."""
-    if isinstance(value, (bool, np.bool_, str)) or value is None:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)):
         raise TypeError(f"{name} is {value!r}; it must be a number")
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r}; it must be a number") from None
+    number = float(value)
     if not low <= number <= high:  # NaN fails too
         raise ValueError(f"{name} is {number:g}; it must be within [{low:g}, {high:g}]")
     return number
@@ -133,7 +169,7 @@ def as_number(value: Any, name: str, low: float = -math.inf, high: float = math.
 def as_range(value: Any, name: str) -> tuple[float, float]:
     """Take two finite numbers, the first below the second."""
     try:
-        low, high = (float(v) for v in value)
+        low, high = (as_number(v, name) for v in value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}; it must be two numbers (low, high)") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
@@ -143,8 +179,15 @@ def as_range(value: Any, name: str) -> tuple[float, float]:
 
 def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Take one of the named choices."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
     if value not in choices:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
-    return value
+        error = ValueError if isinstance(value, str) else TypeError
+        raise error(f"{name} is {value!r}; it must be {' or '.join(map(repr, choices))}")
+    return str(value)
+
+
+def warn(message: str) -> None:
+    """Warn about the line that called into this package."""
+    depth, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(__package__):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=depth)

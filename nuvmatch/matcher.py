@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _checks
-from .engine.images import Image, prepare
+from .engine.images import Image, prepare, unit_scale
 from .engine.slices import Slices
 from .engine.sums import for_each_tile
 from .engine.threads import available_cpus
@@ -114,15 +114,15 @@ class Matcher:
             binned=self._name in BINNED, flat_is_fine=self._name == "ssd",
         )  # fmt: skip
         self._measure = MEASURES[self._name](self._template)
-        cuts = self._template.cuts
+        made = self._template
+        edges = [cut.edges + made.base for cut in made.cuts]
+        counts = [cut.counts for cut in made.cuts]
         self.labels = self.bin_edges = self.counts = None
-        if len(cuts) == 1:
-            self.labels = self._template.labels[0]
-            self.bin_edges, self.counts = cuts[0].edges, cuts[0].counts
-        elif cuts:
-            self.labels = np.moveaxis(self._template.labels, 0, -1)
-            self.bin_edges = [cut.edges for cut in cuts]
-            self.counts = [cut.counts for cut in cuts]
+        if len(edges) == 1:
+            self.labels, self.bin_edges, self.counts = made.labels[0], edges[0], counts[0]
+        elif edges:
+            self.labels = np.moveaxis(made.labels, 0, -1)
+            self.bin_edges, self.counts = edges, counts
 
     def __repr__(self) -> str:
         height, width = self._template.mask.shape
@@ -217,7 +217,7 @@ class Matcher:
         prepared = self._prepare(image, image_mask)
         row = column = 0
         if roi is not None:
-            row, column, *size = _as_region(roi, prepared.shape, self._template.mask.shape)
+            row, column, *size = _checks.as_region(roi, prepared.shape, self._template.mask.shape)
             prepared = prepared.crop(row, column, *size)
         scores = self._scores(prepared)
         matches = rule.find(scores, self._template.mask.shape, None)  # NaN is no peak
@@ -227,8 +227,9 @@ class Matcher:
         return self._n_threads or available_cpus()
 
     def _prepare(self, image: ArrayLike, image_mask: ArrayLike | None) -> Image:
-        planes, alpha = _checks.as_planes(image, "image")
-        _check_fit(planes, self._template.greys)
+        beside = f"; the template has shape {self._template.mask.shape}"
+        planes, alpha = _checks.as_planes(image, "image", beside)
+        _checks.check_fit(planes, self._template.greys)
         mask = _checks.as_mask(image_mask, "image_mask", planes.shape[1:])
         if alpha is not None:
             mask = alpha if mask is None else mask & alpha
@@ -268,45 +269,13 @@ class Matcher:
         def means(planes: NDArray[Any]) -> tuple[Any, ...]:
             of_channels = []
             for plane, cut in zip(planes, template.cuts, strict=True):
-                greys = plane[template.mask].astype(np.float64)
-                sums = np.bincount(cut.labels, weights=greys)
-                of_channels.append(tuple((sums / cut.counts).tolist()))
+                greys, base = _checks.as_floats(plane[template.mask])
+                unit = unit_scale(float(abs(greys).max()))  # so that no sum overflows
+                sums = np.bincount(cut.labels, weights=greys * unit)
+                of_channels.append(tuple((sums / cut.counts / unit + base).tolist()))
             return of_channels[0] if len(of_channels) == 1 else tuple(of_channels)
 
-        return ToneCurve(means(template.greys), means(window))
-
-
-def _check_fit(image: NDArray[Any], template: NDArray[Any]) -> None:
-    names = {1: "grey", 3: "colour"}
-    if len(image) != len(template):
-        raise ValueError(
-            f"the image is {names[len(image)]} ({image.shape[1:]} pixels), the template "
-            f"{names[len(template)]} ({template.shape[1:]}); both must be grey or both colour"
-        )
-    if image.shape[1] < template.shape[1] or image.shape[2] < template.shape[2]:
-        raise ValueError(
-            f"the template of shape {template.shape[1:]} is larger than the image of shape "
-            f"{image.shape[1:]}; it must fit in both directions"
-        )
-
-
-def _as_region(
-    roi: Any, image: tuple[int, int], template: tuple[int, ...]
-) -> tuple[int, int, int, int]:
-    try:
-        row, column, height, width = roi
-    except (TypeError, ValueError):
-        raise TypeError(f"roi is {roi!r}; it must be (row, col, height, width)") from None
-    row, column = _checks.as_integer(row, "roi row", 0), _checks.as_integer(column, "roi col", 0)
-    height = _checks.as_integer(height, "roi height", 1)
-    width = _checks.as_integer(width, "roi width", 1)
-    if row + height > image[0] or column + width > image[1]:
-        raise ValueError(f"roi {(row, column, height, width)} leaves the image of shape {image}")
-    if height < template[0] or width < template[1]:
-        raise ValueError(
-            f"the template of shape {template} is larger than the roi of shape {(height, width)}"
-        )
-    return row, column, height, width
+        return ToneCurve(means(template.greys + template.base), means(window))
 
 
 def score_map(
@@ -443,6 +412,8 @@ def match_template(
     TypeError, ValueError
         As `score_map`.
     """
+    if not isinstance(pad_input, (bool, np.bool_)):
+        raise TypeError(f"pad_input is {pad_input!r}; it must be True or False")
     similarity = 1 - score_map(image, template, **options)
     if not pad_input:
         return np.asarray(similarity)
@@ -486,10 +457,10 @@ def nuv(
     0.75
     """
     greys, of_window = _checks.as_greys(template, "template"), _checks.as_greys(window, "window")
-    if greys.shape != of_window.shape:
+    if greys.shape != of_window.shape or greys.size == 0:
         raise ValueError(
             f"the template has shape {greys.shape}, the window {of_window.shape}; "
-            "they must be equal"
+            "they must be equal, and not empty"
         )
     scores = score_map(
         of_window.reshape(1, -1), greys.reshape(1, -1), bins=bins, binning=binning,
@@ -500,6 +471,11 @@ def nuv(
 
 def _matcher_for(image: ArrayLike, template: ArrayLike, **options: Any) -> Matcher:
     """Make a matcher, once it is clear that the template fits the image."""
-    planes, _ = _checks.as_planes(image, "image")
-    _check_fit(planes, _checks.as_planes(template, "template")[0])
+    shapes = [
+        _checks.as_greys(array, name).shape
+        for array, name in ((image, "image"), (template, "template"))
+    ]
+    planes, _ = _checks.as_planes(image, "image", f"; the template has shape {shapes[1]}")
+    pattern, _ = _checks.as_planes(template, "template", f"; the image has shape {shapes[0]}")
+    _checks.check_fit(planes, pattern)
     return Matcher(template, **options)

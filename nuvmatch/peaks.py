@@ -131,10 +131,10 @@ def _overlap_reach(
     height: int, width: int, max_overlap: float, shape: tuple[int, ...]
 ) -> NDArray[np.int64]:
     """For each row offset, the largest column offset at which boxes share too much; or -1."""
-    rows = np.arange(min(height, shape[0]))[:, None]
-    columns = np.arange(min(width, shape[1]))
+    rows = np.arange(float(min(height, shape[0])))[:, None]
+    columns = np.arange(float(min(width, shape[1])))
     shared = (height - rows) * (width - columns)
-    too_much = shared / (2 * height * width - shared) > max_overlap
+    too_much = shared / (2.0 * height * width - shared) > max_overlap
     return np.asarray(np.count_nonzero(too_much, axis=1) - 1)
 
 
@@ -154,7 +154,7 @@ def _take(
 ) -> list[tuple[int, int]]:
     """Take candidates (flat indices, ascending) by score and place, suppressing around each."""
     values = scores.ravel()[candidates]
-    enough = candidates.size if max_matches is None else max_matches
+    enough = candidates.size if max_matches is None else min(max_matches, candidates.size)
     considered = 64 * enough
     while True:
         # The best few suffice as a rule; all that tie with the last of them come along.

@@ -89,6 +89,7 @@ class Match:
             "similarity": self.similarity,
             "x": self.x,
             "y": self.y,
+            "box": self.box,
             "center": self.center,
             "angle": self.angle,
             "scale": self.scale,

@@ -30,7 +30,8 @@ def unit(values):
 
 def squares(values):
     """Sum of squared deviations from the mean."""
-    values = np.asarray(values, float)
+    values = np.asarray(values, float).ravel()
+    values = values - values[0]  # so that the mean is not rounded by an offset
     return float(((values - values.mean()) ** 2).sum())
 
 

@@ -67,7 +67,7 @@ def test_slice_sums_equal_the_loops(image, window, dtype, rng):
     # The exact path shifts by a rounded mean: bring both to the mean itself.
     sums = tile.sums - slices.counts[:, None, None] * tile.sums.sum(axis=0) / slices.pixels
     expected = naive.slice_sums(pixels.astype(float), labels)
-    assert_allclose(sums / tile.unit, expected * prepared.scale, atol=1e-9 * prepared.scale)
+    assert_allclose(sums / tile.unit, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_slice_sums_equal_the_loops(image, window, dtype, rng):
         (np.longdouble, np.float64),
     ],
 )
-def test_every_type_comes_in_one_of_three_forms(dtype, form):
+def test_every_type_comes_in_one_of_few_forms(dtype, form):
     image = prepare(np.ones((1, 4, 5), dtype), None, 4)
     assert image.form is form
     assert image.patch(Tile(0, 3, 0, 4), (2, 2)).dtype == form
@@ -91,27 +91,24 @@ def test_every_type_comes_in_one_of_three_forms(dtype, form):
 
 @pytest.mark.parametrize(
     ("low", "high", "form"),
-    [(-(2**62), -(2**62) + 9, np.int32), (0, 2**40, np.float64), (-(2**53), 2**53, np.float64)],
+    [
+        (-(2**62), -(2**62) + 9, np.int32),
+        (0, 2**40, np.int64),
+        (-(2**63), 2**63 - 1, np.int64),
+        (1, 2**64 - 1, np.int64),
+    ],
 )
 def test_wide_integers_are_exact_where_their_range_allows(low, high, form):
-    image = prepare(np.array([[[low, high]]]), None, 4)
+    planes = np.array([[[low, high]]], np.uint64 if high >= 2**63 else np.int64)
+    image = prepare(planes, None, 4)
     patch = image.patch(Tile(0, 1, 0, 2), (1, 1))
     assert image.form is form
-    assert_allclose(patch[0, 0] / image.scale + image.offset, [low, high], rtol=1e-15)
+    assert [int(grey) + image.offset for grey in patch[0, 0]] == [low, high]
 
 
-def test_whole_numbers_that_no_sum_can_hold_are_refused():
+def test_a_masked_out_pixel_does_not_widen_the_range():
     image = np.array([[[-(2**62), 0], [1, 2]]])
-    with pytest.raises(ValueError, match="whole numbers from -4611686018427387904 to 2"):
-        prepare(image, None, 4)
-    assert prepare(image, image[0] > -9, 4).form is np.int32  # masked out, it does not matter
-
-
-@pytest.mark.parametrize("largest", [5e-324, 1e-310, 1e-30, 0.5, 1, 3, 1.7e308])
-def test_float_greys_are_brought_into_the_unit_range_by_a_power_of_two(largest):
-    image = prepare(np.array([[[-largest, largest]]], float), None, 4)
-    assert np.frexp(image.scale)[0] == 0.5
-    assert abs(image.patch(Tile(0, 1, 0, 2), (1, 1))).max() <= 1
+    assert prepare(image, image[0] > -9, 4).form is np.int32
 
 
 def test_tiles_cover_the_map_once():
@@ -156,7 +153,7 @@ def test_products_equal_the_loops(image, window, dtype, rng):
     out = np.empty(naive.map_shape(pixels, window))
 
     def true_products(tile):
-        return tile.covariances / tile.unit / prepared.scale / pattern.scale
+        return tile.covariances / tile.unit / pattern.scale
 
     for_each_product(prepared, pattern, true_products, out, 1)
     expected = [naive.covariance(w, template, mask) for _, w in naive.windows(pixels, window)]

@@ -4,6 +4,7 @@ import cv2
 import naive
 import numpy as np
 import pytest
+import scipy.stats
 import skimage.feature
 import sklearn.metrics
 from hypothesis import given
@@ -100,7 +101,16 @@ def test_three_equal_channels_give_the_grey_map(measure, rng):
 
 @pytest.mark.parametrize(
     "trouble",
-    ["offset", "plateaus", "bright half", "tiny contrast", "ramp", "hot pixel", "hidden contrast"],
+    [
+        "offset",
+        "plateaus",
+        "bright half",
+        "tiny contrast",
+        "ramp",
+        "hot pixel",
+        "hidden contrast",
+        "sentinel",
+    ],
 )
 @pytest.mark.parametrize("measure", ["nuv", "ncc", "ssd"])
 def test_no_digit_is_lost(trouble, measure, rng):
@@ -118,12 +128,28 @@ def test_no_digit_is_lost(trouble, measure, rng):
             pixels = (np.arange(40) * 1e3 + pixels).astype(np.float32)
         case "hot pixel":
             pixels[20, 35] = 1e300
+        case "sentinel":
+            pixels *= 1e-20
+            pixels[20, 35] = np.finfo(float).max
         case "hidden contrast":
             pixels[:, :20] *= 1e-200
     template = np.round(rng.random((5, 6)), 1) * 100
     matcher = nuvmatch.Matcher(template, measure=measure, dtype=np.float64)
     expected = reference(pixels.astype(float), template, measure, matcher=matcher)
     assert_allclose(matcher.score_map(pixels), expected, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("measure", ["nuv", "ncc", "ssd"])
+def test_greys_may_span_more_than_a_float_holds(measure, rng):
+    pixels, template = rng.integers(0, 200, (20, 22)), rng.integers(0, 200, (6, 7))
+    scores = nuvmatch.score_map((pixels - 99.5) * 1.7e306, template, measure=measure)
+    if measure == "ssd":  # next to such greys the template is nothing
+        assert_array_equal(scores, 1)
+    else:
+        expected = nuvmatch.score_map(pixels - 99.5, template, measure=measure)
+        assert_allclose(scores, expected, atol=TOLERANCE)
+    with pytest.raises(ValueError, match="farther than floats"):
+        nuvmatch.score_map((pixels - 99.5) * 1.7e306, template, measure="mi")
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int64, np.float64])
@@ -252,6 +278,15 @@ def test_mutual_information_equals_scikit_learn(rng):
         assert_allclose(mi[row, col], 1 - information / entropy(*[matcher.labels.ravel()] * 2))
         assert_allclose(nmi[row, col], 1 - information / entropy(*[window.ravel()] * 2))
         assert counts.sum() == 56
+
+
+def test_nuv_is_the_f_test_of_an_analysis_of_variance(rng):
+    """Bins are the groups: ``D = 1 / (1 + F (b - 1) / (d - b))``."""
+    image, labels = rng.random((9, 10)), np.arange(30).reshape(5, 6) % 4
+    scores = nuvmatch.score_map(image, labels)
+    for place, window in naive.windows(image, (5, 6)):
+        f = scipy.stats.f_oneway(*(window[labels == j] for j in range(4))).statistic
+        assert_allclose(scores[place], 1 / (1 + f * 3 / 26), rtol=1e-9)
 
 
 # Properties.

@@ -15,7 +15,8 @@ class Binning:
     Attributes
     ----------
     edges : ndarray of shape (b + 1,)
-        Bin edges, strictly ascending, in grey levels; every bin holds a value.
+        Bin edges, ascending, in grey levels; every bin holds a value. The last two are
+        equal where the top level is a bin of its own.
     labels : ndarray of int, of the values' shape
         The bin of each value, 0 .. b - 1.
     counts : ndarray of int, of shape (b,)
@@ -39,7 +40,9 @@ class Binning:
         labels = labels.reshape(values.shape).astype(np.int64)
         counts = np.bincount(labels.ravel())
         sums = np.bincount(labels.ravel(), weights=values.ravel())
-        return cls(np.append(edges[used], edges[-1]), labels, counts, float(sums @ (sums / counts)))
+        with np.errstate(over="ignore"):  # infinite for greys beyond 1e154
+            objective = float((sums * (sums / counts)).sum())
+        return cls(np.append(edges[used], edges[-1]), labels, counts, objective)
 
     @classmethod
     def from_cuts(cls, values: NDArray[np.float64], inner: NDArray[np.float64]) -> "Binning":
@@ -55,9 +58,13 @@ def check_values(values: ArrayLike, bins: int) -> tuple[NDArray[np.float64], int
     TypeError, ValueError
         If they are not that.
     """
-    greys = as_floats(as_greys(values, "values"), "values")
+    greys, base = as_floats(as_greys(values, "values"))
+    if base:
+        raise ValueError(f"values from {base} on are too large for edges; subtract an offset")
     if greys.size == 0:
         raise ValueError(f"values have shape {greys.shape}; there must be at least one")
     if not np.isfinite(greys).all():
         raise ValueError("values hold NaN or infinity; they must be finite")
+    if greys.max() / 2 - greys.min() / 2 > np.finfo(np.float64).max / 2:
+        raise ValueError(f"values reach from {greys.min()} to {greys.max()}, farther than floats")
     return greys, as_integer(bins, "bins", 1)

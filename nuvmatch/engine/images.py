@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import as_floats
 from .threads import Tile
+
+Form = type[np.uint8] | type[np.int32] | type[np.int64] | type[np.float64]
 
 # Window sums are exact in int64 while (pixels of the window) * (range of greys)^2 stays
 # below this; the shift to the window's mean needs the remaining bits.
@@ -19,14 +20,15 @@ EXACT_LIMIT = 2**60
 class Image:
     """An image as the engine reads it: planes, and how patches are cut out of them.
 
-    Kernels see *patches*: the pixels under one tile of windows, C-contiguous, shape
-    (channels, rows, columns). A patch is uint8 for 8-bit greys, int32 for other
-    integers (less `offset`), and for everything else float64 (times `scale`, a power
-    of two that brings all greys into [-1, 1], so that no square overflows).
+    A *patch* is the pixels under one tile of windows, C-contiguous, of shape (channels,
+    rows, columns). Its type, the image's `form`, is uint8 for 8-bit greys, int32 for
+    whole numbers of moderate range (less `offset`), int64 for any others (less `offset`),
+    and float64. In the first two forms window sums are exact; in the others greys are
+    multiplied by `scale`, a power of two, before anything is squared.
     """
 
     planes: NDArray[Any]  # (channels, height, width), any type, any strides
-    form: type[np.uint8] | type[np.int32] | type[np.float64]
+    form: Form
     grey_range: tuple[float, float]  # of the type for 8 bits, else of the good pixels
     offset: int = 0
     scale: float = 1.0
@@ -39,8 +41,8 @@ class Image:
 
     @property
     def exact(self) -> bool:
-        """Whether patches hold whole numbers, summed without rounding."""
-        return self.form is not np.float64
+        """Whether windows are summed without rounding."""
+        return self.form in (np.uint8, np.int32)
 
     def crop(self, row: int, column: int, height: int, width: int) -> "Image":
         """Return a part of the image that is read just as the whole."""
@@ -50,17 +52,22 @@ class Image:
 
     def patch(self, tile: Tile, window: tuple[int, int]) -> NDArray[Any]:
         """Cut out the pixels under the tile's windows; bad ones come as 0."""
-        pixels = self.planes[(slice(None), *_under(tile, window))]
-        if self.form is np.int32:
-            wide = pixels.astype(np.uint64 if pixels.dtype == np.uint64 else np.int64)
-            wide -= wide.dtype.type(self.offset)
-            pixels = wide
-        patch = np.array(pixels, dtype=self.form, order="C")
+        patch = np.array(
+            self.less_offset(self.planes[(slice(None), *_under(tile, window))]),
+            dtype=self.form,
+            order="C",
+        )
         if self.bad is not None:
             patch[:, self.bad[_under(tile, window)]] = 0
-        if self.form is np.float64:
-            np.multiply(patch, self.scale, out=patch)
         return patch
+
+    def less_offset(self, pixels: NDArray[Any]) -> NDArray[Any]:
+        """Subtract the offset without loss: what is left fits an int64."""
+        if self.form not in (np.int32, np.int64):
+            return pixels
+        # Modular arithmetic, in which neither uint64 nor a wide range overflows.
+        wide = pixels.astype(np.uint64 if pixels.dtype.kind == "u" else np.int64).view(np.uint64)
+        return (wide - np.uint64(self.offset % 2**64)).view(np.int64)
 
     def bad_patch(self, tile: Tile, window: tuple[int, int]) -> NDArray[np.uint8] | None:
         """Cut out where pixels are bad, shape (1, rows, columns); None if nowhere."""
@@ -90,11 +97,6 @@ def prepare(
         False where a pixel must not be used.
     window_pixels : int
         How many pixels of one channel a window sums at most.
-
-    Raises
-    ------
-    ValueError
-        If whole numbers are too far apart for integer sums and too large for floats.
     """
     bad = None if image_mask is None or image_mask.all() else ~image_mask
     kind = planes.dtype.kind
@@ -106,13 +108,14 @@ def prepare(
         return Image(planes, np.uint8, (0, 1 if kind == "b" else 255), bad=bad)
     low, high = _extremes(planes, bad)
     grey_range = (-128.0, 127.0) if planes.dtype == np.int8 else (float(low), float(high))
-    if kind != "f":
-        span = int(high) - int(low)
-        if span < 2**31 and window_pixels * span**2 < EXACT_LIMIT:
-            return Image(planes, np.int32, grey_range, offset=int(low), bad=bad)
-        as_floats(np.array([low, high]), "image")
     scale = unit_scale(max(-grey_range[0], grey_range[1]))
-    return Image(planes, np.float64, grey_range, scale=scale, bad=bad)
+    if kind == "f":
+        return Image(planes, np.float64, grey_range, scale=scale, bad=bad)
+    span = int(high) - int(low)
+    if span < 2**31 and window_pixels * span**2 < EXACT_LIMIT:
+        return Image(planes, np.int32, grey_range, offset=int(low), bad=bad)
+    middle = int(low) + (span + 1) // 2
+    return Image(planes, np.int64, grey_range, offset=middle, scale=2.0**-63, bad=bad)
 
 
 def _extremes(planes: NDArray[Any], bad: NDArray[np.bool_] | None) -> tuple[Any, Any]:

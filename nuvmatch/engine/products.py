@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import jit
+from .again import multiply_again
 from .images import Image, unit_scale
 from .slices import Slices
 from .sums import tile_sums, tolerance
@@ -65,12 +65,11 @@ class Pattern:
 class TileProducts:
     """Moments of each window of a tile, over the pixels that count.
 
-    Greys of the window are those of the image's patches times `unit`, greys of the
-    template those of the pattern. `squares` is 0 where a window is flat, NaN where it
-    touches a bad pixel.
+    Deviations of the window are times `unit`, those of the template as in the pattern.
+    `squares` is 0 where a window is flat, NaN where it touches a bad pixel.
     """
 
-    means: NDArray[np.float64]  # (channels, rows, columns), not times unit
+    means: NDArray[np.float64]  # (channels, rows, columns), in image greys
     squares: NDArray[np.float64]  # (rows, columns): summed squared deviations
     covariances: NDArray[np.float64]  # (rows, columns): summed products of deviations
     unit: NDArray[np.float64]  # (rows, columns)
@@ -126,9 +125,9 @@ def _tile_products(
     d = slices.pixels
     moments = tile_sums(image, slices, tile, accuracy)
     squares = moments.squares - (moments.sums**2).sum(axis=0) / d
-    raw = image.patch(tile, slices.shape).astype(np.float64, copy=False)
-    origin = np.rint(raw.mean(axis=(1, 2))) if image.exact else raw.mean(axis=(1, 2))
-    patch = raw - origin[:, None, None]
+    patch = moments.patch.astype(np.float64, copy=False)
+    origin = np.rint(patch.mean(axis=(1, 2))) if image.exact else np.zeros(len(patch))
+    patch = patch - origin[:, None, None]
     products = correlate(patch)
     # No BLAS here: its threads, spinning, would take the cores from ours.
     error = _FFT_ERROR * math.sqrt((patch**2).sum() * (pattern.planes**2).sum())
@@ -136,45 +135,14 @@ def _tile_products(
         products = np.rint(products)
         error = 0.0
     # From here on about the window's centre: whole numbers, whatever the patch around it.
-    shift = moments.centres - origin[:, None, None]
     for c, total in enumerate(pattern.sums):
-        products -= total * shift[c]
+        products -= total * (moments.centres[c] - origin[c])
         products -= total / d * moments.sums[c]
     products[squares == 0] = 0
     lost = error > accuracy * np.sqrt(squares * pattern.squares)
-    lost = (lost | (moments.unit != 1)) & (squares > 0)
+    lost = (lost | (moments.unit != image.scale)) & (squares > 0)
     window_ys, window_xs = np.nonzero(lost)
     centred = pattern.planes - (pattern.sums / d)[:, None, None]
+    raw = moments.raw if moments.raw.dtype == np.float64 else moments.raw.astype(np.int64)
     multiply_again(raw, centred, slices.ys, slices.xs, window_ys, window_xs, moments.unit, products)
-    means = moments.centres + moments.sums / (d * moments.unit)
-    return TileProducts(means, squares, products, moments.unit)
-
-
-@jit
-def multiply_again(
-    raw: NDArray[np.float64],
-    centred: NDArray[np.float64],
-    ys: NDArray[np.int64],
-    xs: NDArray[np.int64],
-    window_ys: NDArray[np.int64],
-    window_xs: NDArray[np.int64],
-    unit: NDArray[np.float64],
-    products: NDArray[np.float64],
-) -> None:
-    """Multiply the named windows with the centred pattern, pixel by pixel.
-
-    Greys are taken relative to the window's first pixel, so that an offset costs no
-    digits. Plain twin: ``naive.covariance``.
-    """
-    channels = raw.shape[0]
-    pixels = ys.size // channels
-    for i in range(window_ys.size):
-        top = window_ys[i]
-        left = window_xs[i]
-        total = 0.0
-        for c in range(channels):
-            first = raw[c, top + ys[c * pixels], left + xs[c * pixels]]
-            for p in range(c * pixels, (c + 1) * pixels):
-                grey = raw[c, top + ys[p], left + xs[p]] - first
-                total += grey * unit[top, left] * centred[c, ys[p], xs[p]]
-        products[top, left] = total
+    return TileProducts(moments.means, squares, products, moments.unit)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import jit
+from .again import sum_again
 from .boxes import box_sums
 from .images import Image
 from .slices import Slices
@@ -24,15 +25,19 @@ _ROUNDING = 1e-15
 
 @dataclass(frozen=True)
 class TileSums:
-    """Sums over each window of a tile, of ``(grey - centre of the window) * unit``.
+    """Sums over each window of a tile, of ``(grey - mean of the window) * unit``.
 
-    `squares` is exactly 0 where a window is flat, NaN where it touches a bad pixel.
+    The mean is rounded for exact images, so that sums stay whole numbers. `squares` is
+    exactly 0 where a window is flat, and NaN where it touches a bad pixel.
     """
 
     sums: NDArray[np.float64]  # (slices, rows, columns)
     squares: NDArray[np.float64]  # (rows, columns), over all channels
-    centres: NDArray[np.float64]  # (channels, rows, columns), in the greys of a patch
-    unit: NDArray[np.float64]  # (rows, columns): 1, or what keeps tiny squares from 0
+    unit: NDArray[np.float64]  # (rows, columns): the image's scale, or else what was better
+    means: NDArray[np.float64]  # (channels, rows, columns), not rounded, in image greys
+    patch: NDArray[Any]  # (channels, rows + h - 1, columns + w - 1): greys as summed
+    centres: NDArray[np.float64]  # (channels, rows, columns): in them, what was subtracted
+    raw: NDArray[Any]  # as patch, with all digits
 
 
 def for_each_tile(
@@ -76,10 +81,9 @@ def tile_sums(image: Image, slices: Slices, tile: Tile, accuracy: float) -> Tile
     """
     raw = image.patch(tile, slices.shape)
     bad = image.bad_patch(tile, slices.shape)
-    exact = image.exact
-    patch, origin = (raw, 0) if exact else _about_the_middle(raw, bad)
+    patch, origin = (raw, 0) if image.exact else _about_the_middle(raw, bad, image.scale)
 
-    wide = patch.astype(np.int64 if exact else np.float64, copy=False)
+    wide = patch.astype(np.int64 if image.exact else np.float64, copy=False)
     totals = _window_sums(wide, slices)
     squares = _window_sums(wide * wide, slices).sum(axis=0)
     narrow = np.int32 if image.form is np.uint8 else wide.dtype
@@ -87,17 +91,25 @@ def tile_sums(image: Image, slices: Slices, tile: Tile, accuracy: float) -> Tile
     sum_slices(patch, *slices.places, slices.derived, sums)
 
     d = slices.pixels
-    centres = (2 * totals + d) // (2 * d) if exact else totals / d
+    centres = (2 * totals + d) // (2 * d) if image.exact else totals / d
     centred, centred_squares = np.empty(sums.shape), np.empty(tile.shape)
     about = (slices.channel, slices.derived, slices.counts, d)
     shift_to_centres(sums, totals, squares, centres, *about, centred, centred_squares)
-    result = TileSums(centred, centred_squares, centres + origin, np.ones(tile.shape))
-    if not exact:
+    result = TileSums(
+        centred,
+        centred_squares,
+        np.full(tile.shape, image.scale),
+        (totals / d + origin) / image.scale + image.offset,
+        patch,
+        centres.astype(np.float64, copy=False),
+        raw,
+    )
+    if not image.exact:
         lost = ~(centred_squares > squares * (_ROUNDING / accuracy))
         window_ys, window_xs = np.nonzero(lost)
         sum_again(
-            raw, *slices.places, window_ys, window_xs,
-            result.sums, result.squares, result.centres, result.unit,
+            raw, float(image.offset), *slices.places, window_ys, window_xs,
+            result.sums, result.squares, result.unit, result.means,
         )  # fmt: skip
     if bad is not None:
         result.squares[_window_sums(bad.astype(np.int64), slices)[0] > 0] = np.nan
@@ -105,14 +117,18 @@ def tile_sums(image: Image, slices: Slices, tile: Tile, accuracy: float) -> Tile
 
 
 def _about_the_middle(
-    raw: NDArray[np.float64], bad: NDArray[np.uint8] | None
+    raw: NDArray[Any], bad: NDArray[np.uint8] | None, scale: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Subtract the middle of each channel's range; bad pixels become 0."""
+    """Scale, and subtract the middle of each channel's range; bad pixels become 0.
+
+    Digits that get lost here are missed, and summed again, where they matter.
+    """
     good: Any = True if bad is None else bad == 0
-    low = raw.min(axis=(1, 2), keepdims=True, where=good, initial=1)
-    high = raw.max(axis=(1, 2), keepdims=True, where=good, initial=-1)
+    scaled = raw * scale
+    low = scaled.min(axis=(1, 2), keepdims=True, where=good, initial=1)
+    high = scaled.max(axis=(1, 2), keepdims=True, where=good, initial=-1)
     origin = low / 2 + high / 2
-    return (raw - origin) * good, origin
+    return (scaled - origin) * good, origin
 
 
 def _window_sums(planes: NDArray[Any], slices: Slices) -> NDArray[Any]:
@@ -214,55 +230,3 @@ def shift_to_centres(
                 total[x] -= centres[c, y, x] * (2 * totals[c, y, x] - pixels * centres[c, y, x])
         for x in range(columns):
             centred_squares[y, x] = total[x]
-
-
-@jit
-def sum_again(
-    raw: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    ys: NDArray[np.int64],
-    xs: NDArray[np.int64],
-    channel: NDArray[np.int64],
-    window_ys: NDArray[np.int64],
-    window_xs: NDArray[np.int64],
-    sums: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    centres: NDArray[np.float64],
-    unit: NDArray[np.float64],
-) -> None:
-    """Sum the named windows in two passes over their own pixels.
-
-    Greys are taken relative to the window's first pixel and to the largest deviation
-    from it, so that neither an offset nor a tiny contrast costs digits.
-    Plain twin: ``naive.slice_sums``.
-    """
-    channels = centres.shape[0]
-    pixels = ys.size // channels
-    for i in range(window_ys.size):
-        top = window_ys[i]
-        left = window_xs[i]
-        reach = 0.0
-        for c in range(channels):
-            first = raw[c, top + ys[c * pixels], left + xs[c * pixels]]
-            for p in range(c * pixels, (c + 1) * pixels):
-                reach = max(reach, abs(raw[c, top + ys[p], left + xs[p]] - first))
-        scale = 1.0 / max(reach, 1e-300) if reach > 0 else 1.0
-        total = 0.0
-        k = 0
-        for c in range(channels):
-            first = raw[c, top + ys[c * pixels], left + xs[c * pixels]]
-            mean = 0.0
-            for p in range(c * pixels, (c + 1) * pixels):
-                mean += (raw[c, top + ys[p], left + xs[p]] - first) * scale
-            mean /= pixels
-            while k < channel.size and channel[k] == c:
-                part = 0.0
-                for p in range(starts[k], starts[k + 1]):
-                    grey = (raw[c, top + ys[p], left + xs[p]] - first) * scale - mean
-                    part += grey
-                    total += grey * grey
-                sums[k, top, left] = part
-                k += 1
-            centres[c, top, left] = first + mean / scale
-        squares[top, left] = total if reach > 0 else 0.0
-        unit[top, left] = scale

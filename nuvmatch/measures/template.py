@@ -1,6 +1,5 @@
 """A template as the measures take it: checked, masked and cut into bins."""
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,7 +26,8 @@ class Template:
     For a measure that needs no bins `cuts` is empty, and `image_bins` 0.
     """
 
-    greys: NDArray[np.float64]  # (channels, height, width)
+    greys: NDArray[np.float64]  # (channels, height, width), less `base`
+    base: int  # 0, but for whole numbers too large for floats to tell apart
     mask: NDArray[np.bool_]  # (height, width)
     cuts: tuple[Binning, ...]  # for each channel, of the greys under the mask
     image_bins: int
@@ -64,15 +64,15 @@ def prepare_template(
         counting = np.ones(planes.shape[1:], np.bool_)
     if given is not None:
         counting = counting & given
-    _check_template(planes, counting, flat_is_fine=flat_is_fine)
-    greys = np.where(counting, planes, 0).astype(np.float64)
+    inside, base = _checks.as_floats(planes[:, counting])
+    _check_greys(inside, planes.shape[1:], flat_is_fine=flat_is_fine)
+    greys = np.zeros(planes.shape)
+    greys[:, counting] = inside
     if not binned:
-        return Template(greys, counting, (), 0, value_range)
-    cuts, wanted = zip(
-        *(_bin_values(plane[counting], bins, binner) for plane in greys), strict=True
-    )
-    _check_bins(max(cut.counts.size for cut in cuts), int(counting.sum()), bins is not None)
-    return Template(greys, counting, cuts, max(wanted), value_range)
+        return Template(greys, base, counting, (), 0, value_range)
+    cuts, wanted = zip(*(_bin_values(values, base, bins, binner) for values in inside), strict=True)
+    _check_bins(max(cut.counts.size for cut in cuts), inside.shape[1], bins is not None)
+    return Template(greys, base, counting, cuts, max(wanted), value_range)
 
 
 def _check_bins(most: int, d: int, asked_for: bool) -> None:
@@ -89,25 +89,28 @@ def _check_bins(most: int, d: int, asked_for: bool) -> None:
         )
     noise = (d - most) / (d - 1)  # expected score of noise: the paper's Proposition 1
     if asked_for and noise < 0.5:
-        warnings.warn(
+        _checks.warn(
             f"with {most} bins for {d} pixels noise scores {noise:.2f} on average; at most "
-            f"{(d + 1) // 2} bins keep it at 0.5 or above",
-            UserWarning,
-            stacklevel=4,
+            f"{(d + 1) // 2} bins keep it at 0.5 or above"
         )
 
 
 def _bin_values(
-    values: NDArray[np.float64], bins: int | str | ArrayLike | None, binner: str
+    values: NDArray[np.float64], base: int, bins: int | str | ArrayLike | None, binner: str
 ) -> tuple[binning.Binning, int]:
     """Bin the greys that count; return also how many bins were wanted, for the image."""
     distinct = np.unique(values).size
     if bins is None:
         wanted, number = _DEFAULT_BINS, min(_DEFAULT_BINS, distinct, (values.size + 1) // 2)
     elif isinstance(bins, str):
+        if bins not in binning.RULES:
+            raise ValueError(
+                f"bins is {bins!r}; it must be a number, edges, or one of "
+                f"{', '.join(map(repr, binning.RULES))}"
+            )
         wanted = number = binning.number_of_bins(values, bins)
     elif np.ndim(bins) > 0:
-        edges = _as_edges(bins, values)
+        edges = _as_edges(bins, values, base)
         return binning.Binning.from_edges(values, edges), edges.size - 1
     else:
         wanted = _checks.as_integer(bins, "bins", 2)
@@ -115,8 +118,8 @@ def _bin_values(
     return _BINNERS[binner](values, max(number, 1)), wanted
 
 
-def _as_edges(bins: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    edges = _checks.as_greys(bins, "bins").astype(np.float64)
+def _as_edges(bins: Any, values: NDArray[np.float64], base: int) -> NDArray[np.float64]:
+    edges = _checks.as_greys(bins, "bins").astype(np.float64) - base
     if edges.ndim != 1 or edges.size < 3 or not (np.diff(edges) > 0).all():
         raise ValueError(f"bins is {bins!r}; edges must be 3 or more numbers, ascending")
     if not (edges[0] <= values.min() and values.max() <= edges[-1]):
@@ -127,16 +130,21 @@ def _as_edges(bins: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
     return edges
 
 
-def _check_template(planes: NDArray[Any], mask: NDArray[np.bool_], *, flat_is_fine: bool) -> None:
-    inside = _checks.as_floats(planes[:, mask], "template")
-    size = f"template of shape {planes.shape[1:]}"
-    if not mask.any():
-        raise ValueError(f"the mask of the {size} is zero everywhere; some pixel must count")
+def _check_greys(
+    inside: NDArray[np.float64], shape: tuple[int, ...], *, flat_is_fine: bool
+) -> None:
+    """Refuse greys (channels, pixels that count) that cannot be sought."""
+    if inside.size == 0:
+        raise ValueError(
+            f"the mask of the template of shape {shape} is zero everywhere; some pixel must count"
+        )
     bad = np.count_nonzero(~np.isfinite(inside))
     if bad:
-        raise ValueError(f"the {size} has {bad} NaN or infinite greys; mask them out")
+        raise ValueError(
+            f"the template of shape {shape} has {bad} NaN or infinite greys; mask them out"
+        )
     if not flat_is_fine and (inside.min(axis=1) == inside.max(axis=1)).all():
         raise ValueError(
-            f"the {size} is flat: all {mask.sum()} pixels that count are equal, which says "
-            "nothing about where it is; it must have at least two grey levels"
+            f"the template of shape {shape} is flat: all {inside.shape[1]} pixels that count are "
+            "equal, which says nothing about where it is; it must have at least two grey levels"
         )
