@@ -8,7 +8,7 @@ import importlib.util
 import io
 from pathlib import Path
 
-from . import speed
+from . import binning, speed
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -35,6 +35,7 @@ def main():
     path = ROOT / "README.md"
     readme = path.read_text()
     readme = replace(readme, "compare", sample_output("compare_measures"))
+    readme = replace(readme, "binning", binning.table(*binning.run(cases=200, seed=0)))
     readme = replace(readme, "speed", speed.table(*speed.run(speed.CASES, rounds=15)))
     path.write_text(readme)
 

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from . import binning
+from . import binning, theory, tones
 from .matcher import Matcher, locate, match_template, nuv, score_map
 from .peaks import find_peaks
 from .results import Match, Matches, ToneCurve
@@ -21,4 +21,6 @@ __all__ = [
     "match_template",
     "nuv",
     "score_map",
+    "theory",
+    "tones",
 ]

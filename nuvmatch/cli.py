@@ -1,4 +1,4 @@
-"""The command line: ``nuvmatch locate SCENE TEMPLATE``."""
+"""The command line: ``nuvmatch locate SCENE TEMPLATE``, ``nuvmatch bins TEMPLATE``."""
 
 import argparse
 import json
@@ -9,13 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from numpy.typing import NDArray
+
 from . import __version__, io
 from .binning.rules import RULES
 from .matcher import Matcher
 from .measures import MEASURES
 from .measures.template import BINNERS
-from .plots import draw_matches
+from .plots import CHARTS, draw_bins, draw_matches, write_chart
 from .results import Matches
+from .tones.families import NAMED
 
 FOUND, NOTHING, BAD_INPUT = 0, 1, 2
 
@@ -45,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = _say_warning
-            return _locate(options)
-    except (OSError, ValueError, TypeError, MemoryError) as error:
+            return int(options.run(options))
+    except (OSError, ValueError, TypeError, ImportError, MemoryError) as error:
         reason = str(error) or type(error).__name__
         if isinstance(error, OSError) and error.strerror:
             reason = f"{error.filename or ''}: {error.strerror}".lstrip(": ")
@@ -83,15 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         default="nuv",
         help="nuv for any change of tones (default); ncc where tones change linearly if at all",
     )
-    locate.add_argument(
-        "--bins",
-        type=_bins,
-        metavar="N|RULE",
-        help=f"number of bins of the template's greys (default 8), or {', '.join(RULES)}",
-    )
-    locate.add_argument(
-        "--binning", choices=BINNERS, default="kmeans", help="how bins are placed (default kmeans)"
-    )
+    _add_binning(locate)
     locate.add_argument(
         "--threshold", type=_number, metavar="SCORE", help="all places that score at most this"
     )
@@ -113,7 +108,39 @@ def _parser() -> argparse.ArgumentParser:
     locate.add_argument(
         "--map", metavar="FILE", help=f"save the scene's score map: {', '.join(io.MAPS)}"
     )
+    locate.set_defaults(run=_locate)
+
+    bins = commands.add_parser(
+        "bins",
+        help="show how a template's greys are cut into bins",
+        description="Show how the greys of TEMPLATE are cut into bins, channel by channel.",
+    )
+    bins.add_argument("template", metavar="TEMPLATE", help="PNG, JPEG or TIFF")
+    _add_binning(bins)
+    bins.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    bins.add_argument(
+        "--out",
+        metavar="FILE",
+        help="draw the histogram with the cuts, PNG or SVG (needs nuvmatch[plot])",
+    )
+    bins.set_defaults(run=_show_bins)
     return parser
+
+
+def _add_binning(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bins",
+        type=_bins,
+        metavar="N|RULE",
+        help=f"number of bins of the template's greys (default 8), or {', '.join(RULES)}",
+    )
+    parser.add_argument("--binning", choices=BINNERS, default="optimal", help="how bins are placed")
+    parser.add_argument(
+        "--tones",
+        choices=NAMED,
+        default="broad",
+        help="which changes of tones to expect, for optimal and greedy binning",
+    )
 
 
 def _bins(text: str) -> int | str:
@@ -144,6 +171,46 @@ def _number(text: str) -> float:
     return number
 
 
+def _matcher(template: NDArray[Any], options: argparse.Namespace, measure: str) -> Matcher:
+    return Matcher(
+        template,
+        measure=measure,
+        bins=options.bins,
+        binning=options.binning,
+        tones=NAMED[options.tones],
+    )
+
+
+def _channels(of_channels: Any) -> list[NDArray[Any]]:
+    return of_channels if isinstance(of_channels, list) else [of_channels]
+
+
+def _show_bins(options: argparse.Namespace) -> int:
+    if options.out is not None:
+        io.check_output(options.out, CHARTS)
+    template = io.read_image(options.template)
+    matcher = _matcher(template, options, "nuv")
+    if options.out is not None:
+        write_chart(options.out, draw_bins(template, matcher))
+    edges, counts = _channels(matcher.bin_edges), _channels(matcher.counts)
+    if options.json:
+        report = {
+            "template": options.template,
+            "edges": [channel.tolist() for channel in edges],
+            "counts": [channel.tolist() for channel in counts],
+        }
+        print(json.dumps(report, indent=2))
+        return FOUND
+    for c, (ends, pixels) in enumerate(zip(edges, counts, strict=True)):
+        name = f", {('red', 'green', 'blue')[c]}" if len(edges) > 1 else ""
+        print(f"{Path(options.template).name}{name}: {len(pixels)} bins by {options.binning}")
+        print(f"{'bin':>4} {'from':>9} {'to':>9} {'pixels':>8} {'share':>6}")
+        for k, count in enumerate(pixels):
+            share = count / pixels.sum()
+            print(f"{k + 1:>4} {ends[k]:>9.6g} {ends[k + 1]:>9.6g} {count:>8} {share:>6.1%}")
+    return FOUND
+
+
 def _locate(options: argparse.Namespace) -> int:
     if options.out is not None:
         io.check_output(options.out, io.PICTURES)
@@ -153,7 +220,7 @@ def _locate(options: argparse.Namespace) -> int:
     searched = scene
     if (scene.ndim == 2) != (template.ndim == 2):
         searched, template = io.to_grey(scene), io.to_grey(template)
-    matcher = Matcher(template, measure=options.measure, bins=options.bins, binning=options.binning)
+    matcher = _matcher(template, options, options.measure)
     threshold = options.threshold
     if options.all and threshold is None:
         threshold = math.inf

@@ -83,7 +83,7 @@ def check_output(path: str | os.PathLike[str], suffixes: tuple[str, ...]) -> Non
 
 def write_picture(path: str | os.PathLike[str], image: NDArray[np.uint8]) -> None:
     """Write a picture, grey or RGB, in the format that the suffix names."""
-    _write_whole(Path(path), _encode(Path(path), image))
+    write_whole(Path(path), _encode(Path(path), image))
 
 
 def write_map(path: str | os.PathLike[str], scores: NDArray[Any]) -> None:
@@ -96,11 +96,11 @@ def write_map(path: str | os.PathLike[str], scores: NDArray[Any]) -> None:
     if suffix == ".npy":
         buffer = BytesIO()
         np.save(buffer, scores)
-        _write_whole(path, buffer.getvalue())
+        write_whole(path, buffer.getvalue())
     elif suffix == ".png":
-        _write_whole(path, _encode(path, np.rint(255 * np.clip(scores, 0, 1)).astype(np.uint8)))
+        write_whole(path, _encode(path, np.rint(255 * np.clip(scores, 0, 1)).astype(np.uint8)))
     else:
-        _write_whole(path, _encode(path, scores.astype(np.float32)))
+        write_whole(path, _encode(path, scores.astype(np.float32)))
 
 
 def _encode(path: Path, image: NDArray[Any]) -> bytes:
@@ -110,8 +110,9 @@ def _encode(path: Path, image: NDArray[Any]) -> bytes:
     return data.tobytes()
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Write beside the file and move into its place, so that no half file is ever seen."""
+    path = Path(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     temporary = Path(name)
     try:

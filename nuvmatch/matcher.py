@@ -15,6 +15,7 @@ from .measures import BINNED, MEASURES
 from .measures.template import BINNERS, prepare_template
 from .peaks import PeakRule
 from .results import Match, Matches, ToneCurve
+from .tones.families import BROAD, as_family
 
 
 class Matcher:
@@ -39,19 +40,26 @@ class Matcher:
     bins : int, str, sequence of float, or None
         How the template's greys are cut, for "nuv", "mi" and "nmi": a number of bins,
         never more than the template has levels; a rule ("sturges", "rice", "sqrt",
-        "scott", "fd"); or bin edges that cover the template. None: 8 bins, or fewer
-        where the template has fewer levels or less than twice as many pixels.
-    binning : {"kmeans", "equal_width", "equal_frequency"}
-        Which binner places that many bins; see `nuvmatch.binning`.
-    tones : None
-        The expected tone curves. None is the only choice as yet.
+        "scott", "fd", "auto"; see `nuvmatch.binning.number_of_bins`); or bin edges that
+        cover the template. None: 8 bins, or fewer where the template has fewer levels or
+        less than twice as many pixels.
+    binning : {"optimal", "greedy", "kmeans", "equal_width", "equal_frequency"}
+        Which binner of `nuvmatch.binning` places that many bins. "optimal" explains most
+        of the expected tone curves, exactly.
+    tones : Family or callable, optional
+        The expected tone curves, for "optimal", "greedy" and bins="auto": a family of
+        `nuvmatch.tones`, or a function ``f(levels, rng)`` that returns a curve. None: the
+        broad mixture `nuvmatch.tones.BROAD`. Levels are the template's greys, scaled to
+        [0, 1] by the sensor's range: that of uint8 and uint16; floats inside [0, 1] as
+        they are; else `value_range`, or without it the template's lowest and highest.
     direction : {"ptw"}
         Pattern to window: the template's bins explain the window.
     mask : array_like of shape (h, w), optional
         Non-zero where a pixel of the template counts.
     value_range : (float, float), optional
         Greys between which the *image* is binned for "mi" and "nmi". None: the type's
-        range for 8 bits, else the lowest and highest grey of the image given.
+        range for 8 bits, else the lowest and highest grey of the image given. For the
+        levels of tone curves see `tones`.
     n_threads : int, optional
         Most threads to use. None: as many as there are CPUs for this process.
     dtype : {float32, float64}, optional
@@ -89,8 +97,8 @@ class Matcher:
         *,
         measure: str = "nuv",
         bins: int | str | ArrayLike | None = None,
-        binning: str = "kmeans",
-        tones: None = None,
+        binning: str = "optimal",
+        tones: Any = None,
         direction: str = "ptw",
         mask: ArrayLike | None = None,
         value_range: tuple[float, float] | None = None,
@@ -100,8 +108,7 @@ class Matcher:
         self._name = _checks.one_of(measure, "measure", tuple(MEASURES))
         binning = _checks.one_of(binning, "binning", BINNERS)
         _checks.one_of(direction, "direction", ("ptw",))
-        if tones is not None:
-            raise ValueError(f"tones is {tones!r}; None is the only choice as yet")
+        family = BROAD if tones is None else as_family(tones)
         if value_range is not None:
             value_range = _checks.as_range(value_range, "value_range")
         if n_threads is not None:
@@ -110,7 +117,8 @@ class Matcher:
         self._dtype = None if dtype is None else _checks.as_map_type(dtype)
 
         self._template = prepare_template(
-            template, mask, bins=bins, binner=binning, value_range=value_range,
+            template, mask, bins=bins, binner=binning, family=family,
+            value_range=value_range,
             binned=self._name in BINNED, flat_is_fine=self._name == "ssd",
         )  # fmt: skip
         self._measure = MEASURES[self._name](self._template)
@@ -284,8 +292,8 @@ def score_map(
     *,
     measure: str = "nuv",
     bins: int | str | ArrayLike | None = None,
-    binning: str = "kmeans",
-    tones: None = None,
+    binning: str = "optimal",
+    tones: Any = None,
     direction: str = "ptw",
     mask: ArrayLike | None = None,
     image_mask: ArrayLike | None = None,
@@ -322,7 +330,8 @@ def score_map(
     """
     matcher = _matcher_for(
         image, template, measure=measure, bins=bins, binning=binning, tones=tones,
-        direction=direction, mask=mask, value_range=value_range, n_threads=n_threads, dtype=dtype,
+        direction=direction, mask=mask, value_range=value_range,
+        n_threads=n_threads, dtype=dtype,
     )  # fmt: skip
     return matcher.score_map(image, image_mask=image_mask)
 
@@ -338,8 +347,8 @@ def locate(
     roi: tuple[int, int, int, int] | None = None,
     measure: str = "nuv",
     bins: int | str | ArrayLike | None = None,
-    binning: str = "kmeans",
-    tones: None = None,
+    binning: str = "optimal",
+    tones: Any = None,
     direction: str = "ptw",
     mask: ArrayLike | None = None,
     image_mask: ArrayLike | None = None,
@@ -377,7 +386,8 @@ def locate(
     """
     matcher = _matcher_for(
         image, template, measure=measure, bins=bins, binning=binning, tones=tones,
-        direction=direction, mask=mask, value_range=value_range, n_threads=n_threads, dtype=dtype,
+        direction=direction, mask=mask, value_range=value_range,
+        n_threads=n_threads, dtype=dtype,
     )  # fmt: skip
     return matcher.locate(
         image, image_mask=image_mask, threshold=threshold, max_matches=max_matches,
@@ -428,8 +438,8 @@ def nuv(
     window: ArrayLike,
     *,
     bins: int | str | ArrayLike | None = None,
-    binning: str = "kmeans",
-    tones: None = None,
+    binning: str = "optimal",
+    tones: Any = None,
     direction: str = "ptw",
 ) -> float:
     """Compute PWC nUV of one window: how much of its variance the template leaves open.

@@ -1,13 +1,23 @@
 """Pictures of results."""
 
-from typing import Any
+import os
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._checks import as_planes
+from .io import write_whole
+from .matcher import Matcher
 from .results import Matches
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CHARTS = (".png", ".svg")
 
 _BOX = (255, 60, 0)
 _RIM = (0, 0, 0)
@@ -49,6 +59,57 @@ def draw_matches(image: ArrayLike, matches: Matches) -> NDArray[np.uint8]:
         cv2.rectangle(canvas, *plate, _RIM, cv2.FILLED)
         cv2.putText(canvas, text, (x, y), font, size, _BOX, unit, cv2.LINE_AA)
     return canvas
+
+
+def draw_bins(template: ArrayLike, matcher: Matcher) -> "Figure":
+    """Draw the histogram of a template's greys with the cuts between its bins.
+
+    Parameters
+    ----------
+    template : array_like
+        As it was given to the matcher.
+    matcher : Matcher
+        With bins, so not of "ncc", "ncc2" or "ssd".
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel for each channel.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If the matcher has no bins.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("charts need matplotlib: pip install 'nuvmatch[plot]'") from error
+    if matcher.labels is None or matcher.bin_edges is None:
+        raise ValueError(f"{matcher!r} has no bins to draw")
+    planes, _ = as_planes(template, "template")
+    labels = [matcher.labels] if len(planes) == 1 else np.moveaxis(matcher.labels, 2, 0)
+    edges = [matcher.bin_edges] if len(planes) == 1 else matcher.bin_edges
+    figure = Figure(figsize=(7, 2.6 * len(planes)), layout="constrained")
+    panels = figure.subplots(len(planes), squeeze=False)[:, 0]
+    for c, panel in enumerate(panels):
+        greys = planes[c][labels[c] >= 0].astype(np.float64)
+        panel.hist(greys, bins=min(256, np.unique(greys).size), color="0.6")
+        for edge in edges[c][1:-1]:
+            panel.axvline(edge, color="tab:red", linewidth=1)
+        panel.set_ylabel("pixels" if len(planes) == 1 else f"pixels, {'RGB'[c]}")
+        panel.margins(x=0.01)
+    panels[-1].set_xlabel("grey level")
+    return figure
+
+
+def write_chart(path: str | os.PathLike[str], figure: "Figure") -> None:
+    """Write a chart whole or not at all, as PNG or SVG by its suffix."""
+    buffer = BytesIO()
+    figure.savefig(buffer, format=Path(path).suffix[1:].lower(), dpi=150)
+    write_whole(path, buffer.getvalue())
 
 
 def _to_8_bits(planes: NDArray[Any]) -> NDArray[np.uint8]:

@@ -144,6 +144,56 @@ def covariance(window, template, mask):
     return float(((w - w.mean(1, keepdims=True)) * (t - t.mean(1, keepdims=True))).sum())
 
 
+def objective(values, labels, cross):
+    """<A, S Cross S'>_F by its matrices: A_ij = 1 / n where i and j share a bin of n."""
+    values, labels = np.ravel(values), np.ravel(labels)
+    levels, index = np.unique(values, return_inverse=True)
+    s = np.eye(levels.size)[index]
+    same = labels[:, None] == labels
+    a = same / same.sum(axis=1)
+    return float((a * (s @ cross @ s.T)).sum())
+
+
+def labels_of(values, cuts):
+    """Bins of values for cuts given as indices into the sorted distinct levels."""
+    levels = np.unique(values)
+    return np.searchsorted(levels[list(cuts)], values, side="right")
+
+
+def best_objective(values, cross, bins):
+    """Objective and cuts of the best bins, by trying all; the smaller cuts of equal ones."""
+    trials = (
+        (objective(values, labels_of(values, cuts), cross), cuts)
+        for cuts in partitions(np.unique(values), bins)
+    )
+    best, best_cuts = -np.inf, None
+    for value, cuts in trials:
+        if best_cuts is None or value > best + 1e-9:
+            best, best_cuts = value, cuts
+    return best, best_cuts
+
+
+def climb(values, cross, cuts):
+    """The paper's Algorithm 1 from given inner cuts, each trial by the definition."""
+    top = np.unique(values).size
+    cuts = list(cuts)
+    current = objective(values, labels_of(values, cuts), cross)
+    while True:
+        best_gain, best_cuts = 0.0, None
+        for i in range(len(cuts)):
+            for step in (-1, 1):
+                trial = cuts.copy()
+                trial[i] += step
+                edges = [0, *trial, top]
+                if all(a < b for a, b in itertools.pairwise(edges)):
+                    gain = objective(values, labels_of(values, trial), cross) - current
+                    if gain > best_gain + 1e-12:
+                        best_gain, best_cuts = gain, trial
+        if best_gain <= 1e-12 * abs(current):
+            return current, cuts
+        current, cuts = current + best_gain, best_cuts
+
+
 def partitions(levels, bins):
     """Yield every cut of ascending levels into that many neighbours, smaller cuts first."""
     yield from itertools.combinations(range(1, len(levels)), bins - 1)

@@ -133,6 +133,9 @@ def test_many_kinds_of_files_are_taken(kind, capsys):
         (["locate", "scene.png", "template.png", "--measure", "sad"], "'sad'"),
         (["locate", "scene.png", "template.png", "--region", "0", "0", "99", "9"], "roi"),
         (["locate", "scene.png"], "TEMPLATE"),
+        (["bins", "flat.png"], "is flat"),
+        (["bins", "template.png", "--out", "x.jpg"], "x.jpg has no known suffix"),
+        (["bins", "template.png", "--tones", "loud"], "'loud'"),
         (["find"], "'find'"),
         ([], "COMMAND"),
     ],
@@ -160,6 +163,37 @@ def test_warnings_are_one_line(capsys):
     assert run("--bins", "100") == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("nuvmatch: warning: with 100 bins for 120 pixels")
+
+
+def test_bins_are_printed_channel_by_channel(capsys):
+    assert main(["bins", "template.png", "--bins", "3", "--tones", "gamma"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    gamma = nuvmatch.tones.Gamma(0.25, 4, log=True)
+    matcher = nuvmatch.Matcher(TEMPLATE, bins=3, tones=gamma)
+    assert lines[0] == "template.png: 3 bins by optimal"
+    assert [int(line.split()[3]) for line in lines[2:]] == matcher.counts.tolist()
+    assert [float(line.split()[1]) for line in lines[2:]] == matcher.bin_edges[:-1].tolist()
+
+    io.write_picture("colour.png", np.dstack([TEMPLATE, 255 - TEMPLATE, TEMPLATE]))
+    assert main(["bins", "colour.png", "--json", "--binning", "kmeans"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    matcher = nuvmatch.Matcher(io.read_image("colour.png"), binning="kmeans")
+    assert report["edges"] == [edges.tolist() for edges in matcher.bin_edges]
+    assert report["counts"] == [counts.tolist() for counts in matcher.counts]
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_bins_are_drawn(suffix, folder):
+    assert main(["bins", "template.png", "--out", f"bins{suffix}"]) == 0
+    start = (folder / f"bins{suffix}").read_bytes()[:8]
+    assert start.startswith(b"\x89PNG" if suffix == ".png" else b"<?xml")
+
+
+def test_missing_matplotlib_is_named_in_one_line(monkeypatch, capsys, folder):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert main(["bins", "template.png", "--out", "bins.png"]) == 2
+    assert "nuvmatch[plot]" in capsys.readouterr().err
+    assert not (folder / "bins.png").exists()
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["locate", "scene.png", "template.png"]])

@@ -224,8 +224,9 @@ def test_layout_does_not_matter(layout, dtype):
     image, template, mask, image_mask = arrays
     mask, image_mask = np.asarray(mask) > 60, np.asarray(image_mask) > 1
     copies = [np.array(array, dtype, order="C") for array in (image, template)]
-    matcher = Matcher(template, mask=mask, bins=3, dtype=np.float64)
-    plain = Matcher(copies[1], mask=mask.copy(order="C"), bins=3, dtype=np.float64)
+    options = {"bins": 3, "dtype": np.float64, "value_range": (0, 255)}
+    matcher = Matcher(template, mask=mask, **options)
+    plain = Matcher(copies[1], mask=mask.copy(order="C"), **options)
     assert (matcher.labels == plain.labels).all()
     scores = matcher.score_map(image, image_mask=image_mask)
     assert (scores == plain.score_map(copies[0], image_mask=image_mask.copy(order="C"))).all()

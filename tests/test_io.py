@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nuvmatch import Match, Matches, io
-from nuvmatch.plots import draw_matches
+from nuvmatch import Match, Matcher, Matches, io
+from nuvmatch.plots import draw_bins, draw_matches
 
 RED = np.zeros((4, 5, 3), np.uint8)
 RED[..., 0] = 200
@@ -118,6 +118,18 @@ def test_any_image_becomes_a_picture_with_boxes(image):
     untouched = image.copy()
     draw_matches(image, Matches())
     assert_array_equal(image, untouched)
+
+
+def test_cuts_are_drawn_between_the_bins(rng):
+    template = rng.integers(0, 256, (9, 9, 3)).astype(np.uint8)
+    matcher = Matcher(template, bins=4)
+    figure = draw_bins(template, matcher)
+    assert len(figure.axes) == 3
+    for panel, edges in zip(figure.axes, matcher.bin_edges, strict=True):
+        assert [line.get_xdata()[0] for line in panel.lines] == edges[1:-1].tolist()
+        assert sum(bar.get_height() for bar in panel.patches) == 81
+    with pytest.raises(ValueError, match="no bins to draw"):
+        draw_bins(template, Matcher(template, measure="ncc"))
 
 
 def test_a_box_is_drawn_around_the_match():

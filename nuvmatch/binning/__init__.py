@@ -3,9 +3,23 @@
 It knows grey levels and nothing of images.
 """
 
-from ._binning import Binning
+from ._binning import Binning, Levels
+from ._quadratic import Curves
 from .equal import equal_frequency, equal_width
-from .optimal import kmeans
+from .greedy import greedy
+from .optimal import kmeans, objective, optimal
 from .rules import RULES, number_of_bins
 
-__all__ = ["RULES", "Binning", "equal_frequency", "equal_width", "kmeans", "number_of_bins"]
+__all__ = [
+    "RULES",
+    "Binning",
+    "Curves",
+    "Levels",
+    "equal_frequency",
+    "equal_width",
+    "greedy",
+    "kmeans",
+    "number_of_bins",
+    "objective",
+    "optimal",
+]

@@ -1,11 +1,12 @@
-"""The result of every binner, and how it comes from edges."""
+"""What every binner starts from, and what it returns."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import as_floats, as_greys, as_integer
+from .._checks import as_floats, as_greys
+from ._quadratic import Cross, PrefixForm, prefix_form
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +23,8 @@ class Binning:
     counts : ndarray of int, of shape (b,)
         How many values each bin holds.
     objective : float
-        ``sum_j (sum of the values in bin j)^2 / counts_j``: what the best binning for
-        undistorted tones maximises (the paper's Theorem 1 with Cross = ττᵀ).
+        ``<A, S_τ Cross S_τᵀ>_F``, what the bins explain of the expected tone curves (the
+        paper's Theorem 1), for the cross-product given to the binner, or ττᵀ.
     """
 
     edges: NDArray[np.float64]
@@ -31,40 +32,55 @@ class Binning:
     counts: NDArray[np.int64]
     objective: float
 
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The sorted distinct levels of some values, and what bins of them explain."""
+
+    shape: tuple[int, ...]  # of the values
+    index: NDArray[np.int64]  # (d,): which level each value is
+    levels: NDArray[np.float64]  # (d_τ,)
+    counts: NDArray[np.int64]  # (d_τ,)
+    form: PrefixForm
+
     @classmethod
-    def from_edges(cls, values: NDArray[np.float64], edges: NDArray[np.float64]) -> "Binning":
-        """Label values by edges that cover them; empty bins go to their lower neighbour."""
-        labels = np.searchsorted(edges, values, side="right") - 1
+    def of(cls, values: ArrayLike, cross: Cross = None) -> "Levels":
+        """Sort and count at least one finite value.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `values` are not finite real numbers, or `cross` does not fit their levels.
+        """
+        greys, base = as_floats(as_greys(values, "values"))
+        if base:
+            raise ValueError(f"values from {base} on are too large for edges; subtract an offset")
+        if greys.size == 0:
+            raise ValueError(f"values have shape {greys.shape}; there must be at least one")
+        if not np.isfinite(greys).all():
+            raise ValueError("values hold NaN or infinity; they must be finite")
+        low, high = float(greys.min()), float(greys.max())
+        if not high - low < np.inf:
+            raise ValueError(f"values reach from {low} to {high}, farther than floats")
+        levels, index, counts = np.unique(greys.ravel(), return_inverse=True, return_counts=True)
+        return cls(greys.shape, index, levels, counts, prefix_form(levels, counts, cross))
+
+    def cut_at(self, inner: NDArray[np.int64]) -> Binning:
+        """Cut before the levels of the given indices, ascending: they are the inner edges."""
+        edges = self.levels[np.concatenate(([0], inner, [-1]))]
+        return self._cut(inner, edges)
+
+    def cut_by(self, edges: NDArray[np.float64]) -> Binning:
+        """Cut by edges that cover the levels; an empty bin goes to its lower neighbour."""
+        labels = np.searchsorted(edges, self.levels, side="right") - 1
         labels = np.minimum(labels, edges.size - 2)
-        used, labels = np.unique(labels, return_inverse=True)
-        labels = labels.reshape(values.shape).astype(np.int64)
+        inner = np.flatnonzero(np.diff(labels)) + 1
+        used = labels[np.concatenate(([0], inner))]
+        return self._cut(inner, np.append(edges[used], edges[-1]))
+
+    def _cut(self, inner: NDArray[np.int64], edges: NDArray[np.float64]) -> Binning:
+        label = np.zeros(self.levels.size, np.int64)
+        label[inner] = 1
+        labels = np.cumsum(label)[self.index].reshape(self.shape)
         counts = np.bincount(labels.ravel())
-        sums = np.bincount(labels.ravel(), weights=values.ravel())
-        with np.errstate(over="ignore"):  # infinite for greys beyond 1e154
-            objective = float((sums * (sums / counts)).sum())
-        return cls(np.append(edges[used], edges[-1]), labels, counts, objective)
-
-    @classmethod
-    def from_cuts(cls, values: NDArray[np.float64], inner: NDArray[np.float64]) -> "Binning":
-        """Label values by inner edges, each the lowest level of the bin above it."""
-        return cls.from_edges(values, np.concatenate(([values.min()], inner, [values.max()])))
-
-
-def check_values(values: ArrayLike, bins: int) -> tuple[NDArray[np.float64], int]:
-    """Take what every binner takes: at least one finite value, and a number of bins.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they are not that.
-    """
-    greys, base = as_floats(as_greys(values, "values"))
-    if base:
-        raise ValueError(f"values from {base} on are too large for edges; subtract an offset")
-    if greys.size == 0:
-        raise ValueError(f"values have shape {greys.shape}; there must be at least one")
-    if not np.isfinite(greys).all():
-        raise ValueError("values hold NaN or infinity; they must be finite")
-    if greys.max() / 2 - greys.min() / 2 > np.finfo(np.float64).max / 2:
-        raise ValueError(f"values reach from {greys.min()} to {greys.max()}, farther than floats")
-    return greys, as_integer(bins, "bins", 1)
+        return Binning(edges, labels, counts, self.form.objective(inner))

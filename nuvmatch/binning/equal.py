@@ -3,18 +3,22 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._binning import Binning, check_values
+from .._checks import as_integer
+from ._binning import Binning, Levels
+from ._quadratic import Cross
 
 
-def equal_width(values: ArrayLike, bins: int) -> Binning:
+def equal_width(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
     """Cut the range of the values into bins of equal width.
 
     Parameters
     ----------
     values : array_like of any shape
-        Grey levels, finite.
+        Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; those that would hold no value are dropped.
+    cross : array_like of shape (d_τ, d_τ), optional
+        Only for the objective that is reported; see `optimal`.
 
     Returns
     -------
@@ -24,13 +28,13 @@ def equal_width(values: ArrayLike, bins: int) -> Binning:
     Raises
     ------
     TypeError, ValueError
-        If `values` are not finite real numbers, or `bins` is not a positive int.
+        As `optimal`.
     """
-    greys, bins = check_values(values, bins)
-    return Binning.from_edges(greys, np.linspace(greys.min(), greys.max(), bins + 1))
+    levels, bins = Levels.of(values, cross), as_integer(bins, "bins", 1)
+    return levels.cut_by(np.linspace(levels.levels[0], levels.levels[-1], bins + 1))
 
 
-def equal_frequency(values: ArrayLike, bins: int) -> Binning:
+def equal_frequency(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
     """Cut the values into bins of nearly equal counts.
 
     A value's bin is ``floor(bins * r / d)``, r its midrank among all d values: half the
@@ -39,9 +43,11 @@ def equal_frequency(values: ArrayLike, bins: int) -> Binning:
     Parameters
     ----------
     values : array_like of any shape
-        Grey levels, finite.
+        Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; those that would hold no value are dropped.
+    cross : array_like of shape (d_τ, d_τ), optional
+        Only for the objective that is reported; see `optimal`.
 
     Returns
     -------
@@ -51,10 +57,9 @@ def equal_frequency(values: ArrayLike, bins: int) -> Binning:
     Raises
     ------
     TypeError, ValueError
-        If `values` are not finite real numbers, or `bins` is not a positive int.
+        As `optimal`.
     """
-    greys, bins = check_values(values, bins)
-    levels, counts = np.unique(greys, return_counts=True)
-    twice_midrank = 2 * np.cumsum(counts) - counts
-    label = bins * twice_midrank // (2 * greys.size)
-    return Binning.from_cuts(greys, levels[1:][np.diff(label) > 0])
+    levels, bins = Levels.of(values, cross), as_integer(bins, "bins", 1)
+    twice_midrank = 2 * np.cumsum(levels.counts) - levels.counts
+    label = bins * twice_midrank // (2 * levels.index.size)
+    return levels.cut_at(np.flatnonzero(np.diff(label)) + 1)

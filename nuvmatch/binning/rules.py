@@ -6,21 +6,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import one_of
-from ._binning import check_values
+from ._binning import Levels
+from ._quadratic import Cross, group_levels
+from .optimal import best_partitions
 
-RULES = ("sturges", "rice", "sqrt", "scott", "fd")
+RULES = ("sturges", "rice", "sqrt", "scott", "fd", "auto")
+MOST_AUTOMATIC = 64
 
 
-def number_of_bins(values: ArrayLike, rule: str) -> int:
-    """Count bins by a rule (paper, section 2), never more than distinct values.
+def number_of_bins(values: ArrayLike, rule: str, *, cross: Cross = None) -> int:
+    """Choose the number of bins by a rule (paper, section 2), never more than levels.
 
     Parameters
     ----------
     values : array_like of any shape
         Grey levels, finite: d of them, d_τ distinct.
-    rule : {"sturges", "rice", "sqrt", "scott", "fd"}
-        ``ceil(log2 d_τ) + 1``, ``ceil(2 d_τ^(1/3))``, ``ceil(sqrt d_τ)``; or as many bins
-        as Scott's or Freedman and Diaconis' width makes of all d values, as NumPy does it.
+    rule : {"sturges", "rice", "sqrt", "scott", "fd", "auto"}
+        ``ceil(log2 d_τ) + 1``, ``ceil(2 d_τ^(1/3))``, ``ceil(sqrt d_τ)``; as many bins as
+        Scott's or Freedman and Diaconis' width makes of all d values, as NumPy does it; or
+        "auto": the number, from 2 to 64 and not above (d + 1) / 2, for which the best
+        bins keep the expected scores of the distorted template and of noise farthest
+        apart (Propositions 1 and 2). However strong the noise, the number is the same:
+        it divides all these distances by one factor.
+    cross : array_like of shape (d_τ, d_τ), optional
+        For "auto": cross-product of the expected tone curves; None: ττᵀ.
 
     Returns
     -------
@@ -30,11 +39,12 @@ def number_of_bins(values: ArrayLike, rule: str) -> int:
     Raises
     ------
     TypeError, ValueError
-        If `values` are not finite real numbers, or there is no such rule.
+        If `values` are not finite real numbers, there is no such rule, or `cross` does
+        not fit the levels.
     """
     rule = one_of(rule, "rule", RULES)
-    greys, _ = check_values(values, 1)
-    distinct = np.unique(greys).size
+    levels = Levels.of(values, cross)
+    distinct = levels.levels.size
     match rule:
         case "sturges":
             number = _sturges(distinct)
@@ -42,10 +52,28 @@ def number_of_bins(values: ArrayLike, rule: str) -> int:
             number = math.ceil(round(2 * distinct ** (1 / 3), 9))  # 64 levels: 8, not 9
         case "sqrt":
             number = math.ceil(math.sqrt(distinct))
+        case "auto":
+            number = _most_separating(levels)
         case _:
             whole = np.asarray(values).dtype.kind in "bui"
-            number = _by_width(greys, rule, distinct, whole)
+            number = _by_width(levels.levels[levels.index], rule, distinct, whole)
     return max(1, min(number, distinct))
+
+
+def _most_separating(levels: Levels) -> int:
+    """Maximise Proposition 1 minus Proposition 2 over the one table of best partitions.
+
+    With V the variance and W_b its part within b bins, times d, that difference is
+    ``(V (d - b) / (d - 1) - W_b) / (V + σ² (d - 1))``.
+    """
+    d = levels.index.size
+    form = levels.form.at(group_levels(levels.counts))
+    most = min(MOST_AUTOMATIC, (d + 1) // 2, form.counts.size - 1)
+    explained, _ = best_partitions(form, most)
+    total = form.scale - form.mean_part()
+    within = form.scale - explained
+    bins = np.arange(1, most + 1)
+    return int(np.argmax(total * (d - bins) / (d - 1) - within)) + 1
 
 
 def _sturges(distinct: int) -> int:

@@ -9,14 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks, binning
 from ..binning import Binning
+from ..tones.cross_product import sample_curves
+from ..tones.families import Family, scale_levels, sensor_range
 
 _BINNERS = {
+    "optimal": binning.optimal,
+    "greedy": binning.greedy,
+    "kmeans": binning.kmeans,
     "equal_width": binning.equal_width,
     "equal_frequency": binning.equal_frequency,
-    "kmeans": binning.kmeans,
 }
 BINNERS = tuple(_BINNERS)
 _DEFAULT_BINS = 8
+_STRAIGHT = 1e-9  # share of the sensor's range over which no curve can be told from a line
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ def prepare_template(
     *,
     bins: int | str | ArrayLike | None,
     binner: str,
+    family: Family,
     value_range: tuple[float, float] | None,
     binned: bool,
     flat_is_fine: bool,
@@ -70,9 +76,28 @@ def prepare_template(
     greys[:, counting] = inside
     if not binned:
         return Template(greys, base, counting, (), 0, value_range)
-    cuts, wanted = zip(*(_bin_values(values, base, bins, binner) for values in inside), strict=True)
+    sampled = binner in ("optimal", "greedy") or (isinstance(bins, str) and bins == "auto")
+    shifted = value_range and (value_range[0] - base, value_range[1] - base)
+    ends = sensor_range(inside, planes.dtype, shifted)
+    cuts, wanted = [], []
+    for values in inside:
+        cross = _sample_cross(values, ends, family) if sampled else None
+        cut, number = _bin_values(values, base, bins, binner, cross)
+        cuts.append(cut)
+        wanted.append(number)
     _check_bins(max(cut.counts.size for cut in cuts), inside.shape[1], bins is not None)
-    return Template(greys, base, counting, cuts, max(wanted), value_range)
+    return Template(greys, base, counting, tuple(cuts), max(wanted), value_range)
+
+
+def _sample_cross(
+    values: NDArray[np.float64], ends: tuple[float, float], family: Family
+) -> binning.Curves | None:
+    """Sample the tone curves over the levels; None, so k-means, where all are straight."""
+    levels, counts = np.unique(values, return_counts=True)
+    scaled = scale_levels(levels, ends)
+    if scaled[-1] - scaled[0] < _STRAIGHT:
+        return None
+    return sample_curves(family, scaled, counts)
 
 
 def _check_bins(most: int, d: int, asked_for: bool) -> None:
@@ -96,7 +121,11 @@ def _check_bins(most: int, d: int, asked_for: bool) -> None:
 
 
 def _bin_values(
-    values: NDArray[np.float64], base: int, bins: int | str | ArrayLike | None, binner: str
+    values: NDArray[np.float64],
+    base: int,
+    bins: int | str | ArrayLike | None,
+    binner: str,
+    cross: binning.Curves | None,
 ) -> tuple[binning.Binning, int]:
     """Bin the greys that count; return also how many bins were wanted, for the image."""
     distinct = np.unique(values).size
@@ -108,14 +137,14 @@ def _bin_values(
                 f"bins is {bins!r}; it must be a number, edges, or one of "
                 f"{', '.join(map(repr, binning.RULES))}"
             )
-        wanted = number = binning.number_of_bins(values, bins)
+        wanted = number = binning.number_of_bins(values, bins, cross=cross)
     elif np.ndim(bins) > 0:
         edges = _as_edges(bins, values, base)
-        return binning.Binning.from_edges(values, edges), edges.size - 1
+        return binning.Levels.of(values).cut_by(edges), edges.size - 1
     else:
         wanted = _checks.as_integer(bins, "bins", 2)
         number = min(wanted, distinct)
-    return _BINNERS[binner](values, max(number, 1)), wanted
+    return _BINNERS[binner](values, max(number, 1), cross=cross), wanted
 
 
 def _as_edges(bins: Any, values: NDArray[np.float64], base: int) -> NDArray[np.float64]:

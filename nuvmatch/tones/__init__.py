@@ -1,4 +1,38 @@
-"""Tones answer: how do slice sums become a score.
+"""Tones answer: which tone curves are expected, and how do slice sums become a score.
 
-It knows curves over bins and nothing of images.
+They know curves over levels and bins, and nothing of images.
 """
+
+from .cross_product import cross_product
+from .families import (
+    BROAD,
+    Exposure,
+    Family,
+    FromFunction,
+    FromPairs,
+    Gamma,
+    Gaussian,
+    Inverted,
+    Mixture,
+    Monotone,
+    Sigmoid,
+    Smooth,
+    Spherical,
+)
+
+__all__ = [
+    "BROAD",
+    "Exposure",
+    "Family",
+    "FromFunction",
+    "FromPairs",
+    "Gamma",
+    "Gaussian",
+    "Inverted",
+    "Mixture",
+    "Monotone",
+    "Sigmoid",
+    "Smooth",
+    "Spherical",
+    "cross_product",
+]
