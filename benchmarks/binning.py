@@ -2,8 +2,8 @@
 
     python -m benchmarks.binning [--cases 200] [--seed 0] [--json FILE]
 
-A hit: the distorted template scores below noise (THEORY section 5, general distortions, all
-rows); five numbers of bins a case. Times are medians, warm.
+A hit: the distorted template scores below noise (the paper's general distortions);
+five numbers of bins a case. Times are medians, warm.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Random templates and distortions after the paper's protocol (THEORY section 5)."""
+"""Random templates and distortions after the protocol of the paper's section 4.1."""
 
 from dataclasses import dataclass
 

@@ -26,6 +26,7 @@ BASE = "OpenCV NCC"
 
 # Image (height, width) and template side.
 CASES = [((512, 512), 16), ((512, 512), 32), ((1080, 1920), 16), ((1080, 1920), 64)]
+CASES += [((1080, 1920), 128)]
 SLOW = 1e9  # window pixels from which mutual information is left out
 
 

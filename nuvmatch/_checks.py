@@ -23,7 +23,8 @@ def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
     """
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(
-            f"{name} is a masked array: pass its .data, and ~np.ma.getmaskarray({name}) as the mask"
+            f"{name} is a masked array: pass its .data, and ~np.ma.getmaskarray({name}) as "
+            f"{'image_mask' if name == 'image' else 'mask'}"
         )
     try:
         greys = np.asarray(array)
@@ -31,7 +32,8 @@ def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
         raise TypeError(f"{name} is no array of numbers: {error}") from None
     if greys.dtype.kind not in "buif":
         given = "None" if array is None else f"of type {greys.dtype}"
-        raise TypeError(f"{name} is {given}; it must hold booleans, integers or floats")
+        hint = " (nuvmatch.io.read_image reads a file)" if isinstance(array, str) else ""
+        raise TypeError(f"{name} is {given}; it must hold booleans, integers or floats{hint}")
     if greys.dtype.kind == "f" and greys.dtype.itemsize > 8:
         with np.errstate(over="ignore"):  # to infinity, which counts as no grey
             return greys.astype(np.float64)
@@ -86,7 +88,8 @@ def check_fit(image: NDArray[Any], template: NDArray[Any]) -> None:
             f"{names[len(planes)]}, {planes.shape[1:]}" for planes in (image, template)
         )
         raise ValueError(
-            f"the image is {given}, and the template {sought}: both must be grey or both colour"
+            f"the image is {given}, and the template {sought}: both must be grey or both colour "
+            "(nuvmatch.io.to_grey makes grey of colour)"
         )
     if image.shape[1] < template.shape[1] or image.shape[2] < template.shape[2]:
         raise ValueError(
@@ -102,22 +105,27 @@ def as_region(
     try:
         row, column, height, width = roi
     except (TypeError, ValueError):
-        raise TypeError(f"roi is {roi!r}; it must be (row, col, height, width)") from None
-    row, column = as_integer(row, "roi row", 0), as_integer(column, "roi col", 0)
-    height = as_integer(height, "roi height", 1)
-    width = as_integer(width, "roi width", 1)
+        raise TypeError(f"the region is {roi!r}; it must be (row, col, height, width)") from None
+    row, column = as_integer(row, "the region's row", 0), as_integer(column, "the region's col", 0)
+    height = as_integer(height, "the region's height", 1)
+    width = as_integer(width, "the region's width", 1)
     if row + height > image[0] or column + width > image[1]:
-        raise ValueError(f"roi {(row, column, height, width)} leaves the image of shape {image}")
+        raise ValueError(
+            f"the region {(row, column, height, width)} leaves the image of shape {image}"
+        )
     if height < template[0] or width < template[1]:
         raise ValueError(
-            f"the template of shape {template} is larger than the roi of shape {(height, width)}"
+            f"the template of shape {template} is larger than the region of shape {(height, width)}"
         )
     return row, column, height, width
 
 
 def as_map_type(dtype: DTypeLike) -> np.dtype[Any]:
     """Take the type of a score map."""
-    kind = np.dtype(dtype)
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"dtype is {dtype!r}; score maps are float32 or float64") from None
     if kind not in (np.float32, np.float64):
         raise ValueError(f"dtype is {kind}; score maps are float32 or float64")
     return kind
@@ -161,7 +169,9 @@ def as_number(value: Any, name: str, low: float = -math.inf, high: float = math.
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)):
         raise TypeError(f"{name} is {value!r}; it must be a number")
     number = float(value)
-    if not low <= number <= high:  # NaN fails too
+    if math.isnan(number):
+        raise ValueError(f"{name} is NaN; it must be a number")
+    if not low <= number <= high:
         raise ValueError(f"{name} is {number:g}; it must be within [{low:g}, {high:g}]")
     return number
 

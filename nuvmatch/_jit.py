@@ -8,6 +8,8 @@ import numba
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
+_warned = False
+
 
 def jit(function: Kernel) -> Kernel:
     """Compile a kernel: no GIL, cached on disk, NumPy's rules for division.
@@ -19,12 +21,15 @@ def jit(function: Kernel) -> Kernel:
     try:
         compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
     except RuntimeError as error:
-        warnings.warn(
-            f"kernels are compiled anew in this process, which costs some seconds: "
-            f"{error} (NUMBA_CACHE_DIR names a writable place)",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        global _warned
+        if not _warned:
+            _warned = True
+            warnings.warn(
+                f"kernels are compiled anew in this process, which costs some seconds: {error} "
+                "(NUMBA_CACHE_DIR names a writable place)",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         # A second decorator object: the first has refused as a whole.
         compiled = numba.njit(nogil=True, error_model="numpy")(function)
     return cast(Kernel, compiled)

@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from .plots import CHARTS, draw_bins, draw_matches, write_chart
 from .results import Matches
 from .tones.families import NAMED
 
-FOUND, NOTHING, BAD_INPUT = 0, 1, 2
+FOUND, NOTHING, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
 class _Parser(argparse.ArgumentParser):
@@ -48,7 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = _say_warning
-            return int(options.run(options))
+            status = int(options.run(options))
+            sys.stdout.flush()
+            return status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # nobody reads on, as in "| head"
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FOUND
     except (OSError, ValueError, TypeError, ImportError, MemoryError) as error:
         reason = str(error) or type(error).__name__
         if isinstance(error, OSError) and error.strerror:
@@ -64,6 +72,7 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="nuvmatch",
+        allow_abbrev=False,
         description="Find a template in an image although its tones have changed.",
     )
     parser.add_argument("--version", action="version", version=f"nuvmatch {__version__}")
@@ -71,8 +80,10 @@ def _parser() -> argparse.ArgumentParser:
     locate = commands.add_parser(
         "locate",
         help="say where a template lies in a scene",
+        allow_abbrev=False,
         description="Say where TEMPLATE lies in SCENE: the single best place, unless a "
-        "threshold or a number of matches is given. Scores are dissimilarities: 0 is perfect. "
+        "threshold or a number of matches is given; without a threshold that counts as found, "
+        "however high its score. Scores are dissimilarities: 0 is perfect. "
         "Where one of the two is grey, the luminance of the other is taken. "
         "Exit status: 0 found, 1 nothing found, 2 bad input.",
     )
@@ -84,7 +95,8 @@ def _parser() -> argparse.ArgumentParser:
         "--measure",
         choices=MEASURES,
         default="nuv",
-        help="nuv for any change of tones (default); ncc where tones change linearly if at all",
+        help="nuv for any change of tones (default); ncc where tones change linearly if at all; "
+        "ncc2: that or inverted; mi, nmi: mutual information; ssd: squared differences",
     )
     _add_binning(locate)
     locate.add_argument(
@@ -92,7 +104,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     locate.add_argument("--max-matches", type=_count, metavar="N", help="the best N places at most")
     locate.add_argument(
-        "--all", action="store_true", help="all places that do not overlap a better one"
+        "--all", action="store_true", help="all places that do not overlap a better one too much"
+    )
+    locate.add_argument(
+        "--max-overlap",
+        type=_number,
+        default=0.25,
+        metavar="SHARE",
+        help="drop what shares more with a better place, as intersection over union (default .25)",
+    )
+    locate.add_argument(
+        "--min-distance",
+        type=_number,
+        metavar="PIXELS",
+        help="drop what is closer to a better place, instead of going by overlap",
     )
     locate.add_argument(
         "--region",
@@ -106,13 +131,16 @@ def _parser() -> argparse.ArgumentParser:
         "--out", metavar="FILE", help=f"draw the matches on the scene: {', '.join(io.PICTURES)}"
     )
     locate.add_argument(
-        "--map", metavar="FILE", help=f"save the scene's score map: {', '.join(io.MAPS)}"
+        "--map",
+        metavar="FILE",
+        help=f"save the whole scene's score map: {', '.join(io.MAPS)}; PNG: 0 is black, 1 white",
     )
     locate.set_defaults(run=_locate)
 
     bins = commands.add_parser(
         "bins",
         help="show how a template's greys are cut into bins",
+        allow_abbrev=False,
         description="Show how the greys of TEMPLATE are cut into bins, channel by channel.",
     )
     bins.add_argument("template", metavar="TEMPLATE", help="PNG, JPEG or TIFF")
@@ -186,9 +214,8 @@ def _channels(of_channels: Any) -> list[NDArray[Any]]:
 
 
 def _show_bins(options: argparse.Namespace) -> int:
-    if options.out is not None:
-        io.check_output(options.out, CHARTS)
-    template = io.read_image(options.template)
+    _check_outputs({options.out: CHARTS}, [options.template])
+    template = _read(options.template)
     matcher = _matcher(template, options, "nuv")
     if options.out is not None:
         write_chart(options.out, draw_bins(template, matcher))
@@ -211,12 +238,37 @@ def _show_bins(options: argparse.Namespace) -> int:
     return FOUND
 
 
+def _check_outputs(outputs: dict[str | None, tuple[str, ...]], inputs: Sequence[str]) -> None:
+    """Refuse what cannot be written, and what would overwrite an input or another output."""
+    taken = {Path(path).resolve() for path in inputs}
+    for path, suffixes in outputs.items():
+        if path is None:
+            continue
+        io.check_output(path, suffixes)
+        if Path(path).resolve() in taken:
+            raise ValueError(f"{path} is named twice; an output must be a file of its own")
+        taken.add(Path(path).resolve())
+
+
+def _read(path: str) -> NDArray[Any]:
+    """Read an image; what decoders write to the terminal by themselves is dropped."""
+    kept = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        return io.read_image(path)
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)
+
+
 def _locate(options: argparse.Namespace) -> int:
-    if options.out is not None:
-        io.check_output(options.out, io.PICTURES)
-    if options.map is not None:
-        io.check_output(options.map, io.MAPS)
-    scene, template = io.read_image(options.scene), io.read_image(options.template)
+    if options.out is not None and options.out == options.map:
+        raise ValueError(f"{options.out} is named twice; an output must be a file of its own")
+    outputs = {options.out: io.PICTURES, options.map: io.MAPS}
+    _check_outputs(outputs, [options.scene, options.template])
+    scene, template = _read(options.scene), _read(options.template)
     searched = scene
     if (scene.ndim == 2) != (template.ndim == 2):
         searched, template = io.to_grey(scene), io.to_grey(template)
@@ -225,7 +277,12 @@ def _locate(options: argparse.Namespace) -> int:
     if options.all and threshold is None:
         threshold = math.inf
     matches = matcher.locate(
-        searched, threshold=threshold, max_matches=options.max_matches, roi=options.region
+        searched,
+        threshold=threshold,
+        max_matches=options.max_matches,
+        min_distance=options.min_distance,
+        max_overlap=options.max_overlap,
+        roi=options.region,
     )
     best = matches[:1] or matcher.locate(searched, roi=options.region)
     if options.map is not None:
@@ -241,7 +298,7 @@ def _as_json(options: argparse.Namespace, matches: Matches, best: Matches) -> st
         "scene": options.scene,
         "template": options.template,
         "measure": options.measure,
-        "threshold": options.threshold,
+        "threshold": options.threshold if math.isfinite(options.threshold or 0) else None,
         "matches": matches.to_records(),
         "best_score": best[0].score if best else None,
     }
@@ -255,7 +312,7 @@ def _as_table(options: argparse.Namespace, matches: Matches, best: Matches) -> s
     if not matches:
         return (
             f"{template} is not in {scene}: no {options.measure} score is at most "
-            f"{options.threshold:g}; the best is {best[0].score:.4f} at row {best[0].row}, "
+            f"{options.threshold!r}; the best is {best[0].score!r} at row {best[0].row}, "
             f"column {best[0].col}"
         )
     lines = [

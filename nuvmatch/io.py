@@ -72,17 +72,20 @@ def check_output(path: str | os.PathLike[str], suffixes: tuple[str, ...]) -> Non
     """
     path = Path(path)
     if path.suffix.lower() not in suffixes:
-        raise ValueError(f"{path} has no known suffix; it must be one of {', '.join(suffixes)}")
+        raise ValueError(f"{path} has no known suffix: a name with {', '.join(suffixes)} is needed")
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a file")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is no folder to write {path.name} into")
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"{path.parent} is not writable, so {path.name} cannot be")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: it or its folder is read-only")
 
 
-def write_picture(path: str | os.PathLike[str], image: NDArray[np.uint8]) -> None:
-    """Write a picture, grey or RGB, in the format that the suffix names."""
+def write_picture(path: str | os.PathLike[str], image: NDArray[Any]) -> None:
+    """Write a picture, grey or RGB, of 8 or 16 bits, in the format that the suffix names."""
+    if image.dtype not in (np.uint8, np.uint16):
+        raise TypeError(f"a picture of type {image.dtype} cannot be written; uint8 or uint16 can")
+    check_output(path, PICTURES)
     write_whole(Path(path), _encode(Path(path), image))
 
 
@@ -91,6 +94,7 @@ def write_map(path: str | os.PathLike[str], scores: NDArray[Any]) -> None:
 
     In the picture 0, a perfect match, is black, and 1 or more is white.
     """
+    check_output(path, MAPS)
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".npy":
@@ -112,8 +116,11 @@ def _encode(path: Path, image: NDArray[Any]) -> bytes:
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Write beside the file and move into its place, so that no half file is ever seen."""
-    path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    path = Path(path).resolve()  # what a link points to
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -32,7 +32,9 @@ class Matcher:
         Which dissimilarity to compute, 0 being perfect:
 
         - "nuv": PWC nUV, the share of the window's variance that the template's bins do
-          not explain, in [0, 1] (the paper's equation for D; DESIGN "one idea").
+          not explain, in [0, 1]:
+          ``(Q - sum_j s_j^2 / n_j) / (Q - S^2 / d)``, s_j and n_j being the sum and the
+          count of the window's greys in bin j, S and Q the sums of all d greys and squares.
         - "ncc": ``1 - NCC`` in [0, 2]; "ncc2": ``1 - NCC^2`` in [0, 1].
         - "mi": ``1 - I / H(template bins)``; "nmi": ``1 - I / H(window bins)``, both in
           [0, 1], from histograms.

@@ -63,7 +63,7 @@ def find_peaks(
     >>> scores = np.ones((30, 30))
     >>> scores[10, 10:20] = 0.25
     >>> find_peaks(scores, (8, 8), threshold=0.5, min_distance=20)
-    <1 matches: (10, 10): 0.25>
+    <1 match: (10, 10): 0.25>
     """
     rule = PeakRule(threshold, max_matches, min_distance, max_overlap)
     scores = as_greys(score_map, "score_map")
@@ -123,7 +123,8 @@ def _as_shape(shape: Any) -> tuple[int, int]:
     try:
         height, width = shape
     except (TypeError, ValueError):
-        raise TypeError(f"shape is {shape!r}; it must be (height, width)") from None
+        given = f"of shape {np.shape(shape)}" if isinstance(shape, np.ndarray) else repr(shape)
+        raise TypeError(f"shape is {given}; it must be (height, width)") from None
     return as_integer(height, "height", 1), as_integer(width, "width", 1)
 
 

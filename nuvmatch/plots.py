@@ -47,7 +47,6 @@ def draw_matches(image: ArrayLike, matches: Matches) -> NDArray[np.uint8]:
         corner = (match.col + match.width - 1, match.row + match.height - 1)
         for colour, thickness in ((_RIM, 3 * unit), (_BOX, unit)):
             cv2.rectangle(canvas, (match.col, match.row), corner, colour, thickness)
-    for match in reversed(matches):
         text = f"{match.score:.3g}"
         (width, height), _ = cv2.getTextSize(text, font, size, unit)
         gap = 3 * unit
@@ -86,7 +85,7 @@ def draw_bins(template: ArrayLike, matcher: Matcher) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("charts need matplotlib: pip install 'nuvmatch[plot]'") from error
+        raise ImportError("charts need matplotlib: pip install matplotlib") from error
     if matcher.labels is None or matcher.bin_edges is None:
         raise ValueError(f"{matcher!r} has no bins to draw")
     planes, _ = as_planes(template, "template")

@@ -116,6 +116,8 @@ class Matches(Sequence[Match]):
     def __getitem__(self, index: int | slice) -> "Match | Matches":
         if isinstance(index, slice):
             return Matches(self._matches[index])
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} matches, and no number {index}")
         return self._matches[index]
 
     def __len__(self) -> int:
@@ -133,7 +135,8 @@ class Matches(Sequence[Match]):
     def __repr__(self) -> str:
         places = ", ".join(f"({m.row}, {m.col}): {m.score:.4g}" for m in self._matches[:5])
         more = ", ..." if len(self) > 5 else ""
-        return f"<{len(self)} matches{': ' if places else ''}{places}{more}>"
+        count = f"{len(self)} match{'' if len(self) == 1 else 'es'}"
+        return f"<{count}{': ' if places else ''}{places}{more}>"
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -165,6 +168,6 @@ class Matches(Sequence[Match]):
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError("to_dataframe needs pandas: pip install 'nuvmatch[io]'") from error
+            raise ImportError("to_dataframe needs pandas: pip install pandas") from error
         columns = list(Match(0, 0, 1, 1, 0.0).to_record())
         return pd.DataFrame(self.to_records(), columns=columns)

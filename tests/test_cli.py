@@ -78,7 +78,8 @@ def test_json_holds_the_tone_curve(capsys):
 def test_nothing_found_is_status_one_and_names_the_best(capsys):
     assert run("--threshold", "0.00001") == 1
     out = capsys.readouterr().out
-    assert "no nuv score is at most 1e-05" in out
+    score = nuvmatch.locate(SCENE, TEMPLATE)[0].score
+    assert f"no nuv score is at most 1e-05; the best is {score}" in out
     assert "at row 8, column 10" in out
     assert run("--threshold", "0.00001", "--json") == 1
     assert json.loads(capsys.readouterr().out)["matches"] == []
@@ -131,17 +132,27 @@ def test_many_kinds_of_files_are_taken(kind, capsys):
         (["locate", "scene.png", "template.png", "--threshold", "nan"], "--threshold: 'nan'"),
         (["locate", "scene.png", "template.png", "--max-matches", "0"], "--max-matches: '0'"),
         (["locate", "scene.png", "template.png", "--measure", "sad"], "'sad'"),
-        (["locate", "scene.png", "template.png", "--region", "0", "0", "99", "9"], "roi"),
+        (
+            ["locate", "scene.png", "template.png", "--region", "0", "0", "99", "9"],
+            "the region (0, 0, 99, 9)",
+        ),
         (["locate", "scene.png"], "TEMPLATE"),
         (["bins", "flat.png"], "is flat"),
         (["bins", "template.png", "--out", "x.jpg"], "x.jpg has no known suffix"),
         (["bins", "template.png", "--tones", "loud"], "'loud'"),
+        (["locate", "scene.png", "template.png", "--out", "scene.png"], "scene.png is named twice"),
+        (["locate", "scene.png", "template.png", "--map", "./template.png"], "is named twice"),
+        (["locate", "scene.png", "template.png", "--out", "a.png", "--map", "a.png"], "twice"),
+        (["bins", "template.png", "--out", "template.png"], "is named twice"),
+        (["locate", "scene.png", "half.png"], "half.png cannot be decoded"),
+        (["locate", "scene.png", "template.png", "--thresh", "1"], "--thresh"),
         (["find"], "'find'"),
         ([], "COMMAND"),
     ],
 )
 def test_bad_input_is_status_two_and_one_line(arguments, message, capsys, folder):
     (folder / "text.png").write_text("no image")
+    (folder / "half.png").write_bytes((folder / "scene.png").read_bytes()[:1500])
     io.write_picture("flat.png", np.full((5, 5), 7, np.uint8))
     distinct = np.arange(120, dtype=np.uint8).reshape(10, 12)
     if "500" in arguments:
@@ -156,6 +167,36 @@ def test_bad_input_is_status_two_and_one_line(arguments, message, capsys, folder
     assert len(captured.err.splitlines()) == 1
     assert "error" in captured.err
     assert message in captured.err
+
+
+def test_overlap_and_distance_choose_the_places(capsys):
+    assert run("--json", "--all", "--max-overlap", "0") == 0
+    apart = reported(capsys)
+    assert apart == [
+        (m.row, m.col) for m in nuvmatch.locate(SCENE, TEMPLATE, threshold=np.inf, max_overlap=0)
+    ]
+    assert run("--json", "--threshold", "0.1", "--min-distance", "40") == 0
+    assert reported(capsys) == PLACES[:1]
+
+
+def test_json_has_no_infinity(capsys):
+    assert run("--json", "--threshold", "inf") == 0
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["threshold"] is None
+
+
+def test_an_interrupt_is_a_status_and_no_traceback(monkeypatch, capsys):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(nuvmatch.Matcher, "locate", interrupt)
+    assert run() == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_a_reader_that_has_enough_is_no_error():
+    command = f"{sys.executable} -m nuvmatch locate scene.png template.png --all --json | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("{\n", "")
 
 
 def test_warnings_are_one_line(capsys):
@@ -192,7 +233,7 @@ def test_bins_are_drawn(suffix, folder):
 def test_missing_matplotlib_is_named_in_one_line(monkeypatch, capsys, folder):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["bins", "template.png", "--out", "bins.png"]) == 2
-    assert "nuvmatch[plot]" in capsys.readouterr().err
+    assert "pip install matplotlib" in capsys.readouterr().err
     assert not (folder / "bins.png").exists()
 
 

@@ -84,6 +84,23 @@ def test_an_output_that_cannot_be_written_is_refused_beforehand(tmp_path):
     io.check_output(tmp_path / "X.PNG", io.PICTURES)
 
 
+def test_what_no_file_can_hold_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="float64 cannot be written"):
+        io.write_picture(tmp_path / "x.png", RED / 255)
+    with pytest.raises(ValueError, match="no known suffix"):
+        io.write_picture(tmp_path / "x.xyz", RED)
+    with pytest.raises(ValueError, match="no known suffix"):
+        io.write_map(tmp_path / "x.jpg", np.ones((2, 2)))
+    assert files(tmp_path) == []
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "link.png").symlink_to(tmp_path / "real.png")
+    io.write_picture(tmp_path / "link.png", RED)
+    assert (tmp_path / "link.png").is_symlink()
+    assert_array_equal(io.read_image(tmp_path / "real.png"), RED)
+
+
 def test_a_failed_write_leaves_nothing_and_spoils_nothing(tmp_path, monkeypatch):
     path = tmp_path / "x.png"
     io.write_picture(path, RED)

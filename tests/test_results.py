@@ -36,7 +36,10 @@ def test_matches_are_a_sequence():
     assert hash(FOUND) == hash(Matches(list(FOUND)))
     assert list(FOUND) != FOUND
     assert repr(FOUND) == "<2 matches: (5, 33): 0.25, (0, 0): 0.5>"
+    assert repr(FOUND[:1]) == "<1 match: (5, 33): 0.25>"
     assert repr(Matches()) == "<0 matches>"
+    with pytest.raises(IndexError, match="0 matches"):
+        Matches()[0]
 
 
 def test_columns_have_types_even_when_empty():
@@ -63,5 +66,5 @@ def test_a_table_has_the_same_columns_when_empty():
 
 def test_a_missing_pandas_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"nuvmatch\[io\]"):
+    with pytest.raises(ImportError, match="pip install pandas"):
         FOUND.to_dataframe()

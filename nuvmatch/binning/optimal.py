@@ -17,7 +17,7 @@ def optimal(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
     """Cut the values into the bins that explain most of the expected tone curves: exactly.
 
     Maximises ``<A, S_τ Cross S_τᵀ>_F`` (paper, Theorem 1) over all cuts of the sorted
-    distinct levels into neighbours, by dynamic programming (THEORY section 4).
+    distinct levels into neighbours, by dynamic programming over the last bin's beginning.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def kmeans(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
     """Cut the values so that their variance within bins is the least possible: exactly.
 
     This is one-dimensional k-means, solved by dynamic programming over the distinct
-    levels (THEORY section 4 with Cross = ττᵀ), not by Lloyd's iteration. By the paper's
+    levels, not by Lloyd's iteration. By the paper's
     Theorem 2 it is the optimal binning where tones are disturbed independently.
 
     Parameters

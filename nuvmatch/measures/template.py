@@ -150,7 +150,7 @@ def _bin_values(
 def _as_edges(bins: Any, values: NDArray[np.float64], base: int) -> NDArray[np.float64]:
     edges = _checks.as_greys(bins, "bins").astype(np.float64) - base
     if edges.ndim != 1 or edges.size < 3 or not (np.diff(edges) > 0).all():
-        raise ValueError(f"bins is {bins!r}; edges must be 3 or more numbers, ascending")
+        raise ValueError(f"bins is {bins!r}; edges must be 3 or more numbers, strictly ascending")
     if not (edges[0] <= values.min() and values.max() <= edges[-1]):
         raise ValueError(
             f"bin edges reach from {edges[0]:g} to {edges[-1]:g}; they must cover the "

@@ -17,7 +17,7 @@ def piecewise_constant(
     channel: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    """PWC nUV: one free grey for each bin (the paper's measure; THEORY section 1).
+    """PWC nUV: one free grey for each bin (the paper's measure).
 
     ``D = (Q - sum_j s_j^2 / n_j) / (Q - sum_c S_c^2 / d)``, cut to [0, 1], where S_c is
     the sum over the slices of channel c. What rounding alone can leave unexplained
