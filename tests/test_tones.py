@@ -209,6 +209,17 @@ def test_a_template_of_tiny_contrast_is_cut_as_by_kmeans(rng):
     assert_array_equal(nuvmatch.Matcher(template).labels, kmeans)
 
 
+@pytest.mark.compiled
+def test_a_template_of_many_levels_is_cut_as_one_of_its_groups(rng):
+    """Within a two-thousandth of the pixels of the cuts of a template rounded to 12 bits."""
+    template = rng.random((128, 128)) ** 2
+    many = nuvmatch.Matcher(template, bins=6)
+    few = nuvmatch.Matcher(np.round(template * 4095) / 4095, bins=6)
+    assert_allclose(many.bin_edges, few.bin_edges, atol=2e-3)
+    assert (many.bin_edges[0], many.bin_edges[-1]) == (template.min(), template.max())
+    assert_array_equal(np.histogram(template, many.bin_edges)[0], many.counts)
+
+
 def test_a_flat_channel_is_one_bin_whatever_the_tones(rng):
     template = rng.integers(0, 256, (6, 7, 3)).astype(np.uint8)
     template[..., 1] = 128

@@ -139,6 +139,15 @@ def group_levels(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(np.searchsorted(cumulated, wanted))
 
 
+def group_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace values by the lowest of their group, where there are more than 4096 levels."""
+    levels, counts = np.unique(values, return_counts=True)
+    if levels.size <= MOST_LEVELS:
+        return values
+    lowest = levels[group_levels(counts)[:-1]]
+    return np.asarray(lowest[np.searchsorted(lowest, values, side="right") - 1])
+
+
 @jit
 def squares_from_curves(curves: NDArray[np.float64], start: int, out: NDArray[np.float64]) -> None:
     """Add up squared distances of prefix sums, curve by curve.

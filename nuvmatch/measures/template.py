@@ -81,8 +81,12 @@ def prepare_template(
     ends = sensor_range(inside, planes.dtype, shifted)
     cuts, wanted = [], []
     for values in inside:
-        cross = _sample_cross(values, ends, family) if sampled else None
-        cut, number = _bin_values(values, base, bins, binner, cross)
+        cross, grouped = None, values
+        if sampled:  # with each curve as long as the levels are many
+            grouped = binning.group_values(values)
+            cross = _sample_cross(grouped, ends, family)
+        cut, number = _bin_values(grouped, base, bins, binner, cross)
+        cut.edges[-1] = max(cut.edges[-1], values.max())
         cuts.append(cut)
         wanted.append(number)
     _check_bins(max(cut.counts.size for cut in cuts), inside.shape[1], bins is not None)
