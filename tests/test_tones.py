@@ -28,6 +28,7 @@ def test_every_family_samples_curves_from_seed_or_generator(family):
     assert_array_equal(family.sample(LEVELS, 7, np.random.default_rng(3)), curves)
     assert not np.array_equal(family.sample(LEVELS, 7, 4), curves)
     assert isinstance(family, tones.Family)
+    assert family.sample(LEVELS, 1, 0).shape == (1, 21)
 
 
 def test_gamma_curves_are_powers():
@@ -153,6 +154,7 @@ def test_curves_that_are_flat_on_the_template_are_left_out():
         ({"family": lambda levels, rng: levels[:-1]}, ValueError, r"\(256, 20\)"),
         ({"family": lambda levels, rng: levels / 0}, ValueError, "NaN or infinity"),
         ({"levels": LEVELS[None]}, ValueError, r"levels have shape \(1, 21\)"),
+        ({"levels": [0.5, 0.2]}, ValueError, "sorted and distinct"),
         ({"counts": [1, 2]}, ValueError, r"counts have shape \(2,\)"),
         ({"counts": np.zeros(21)}, ValueError, "must be positive"),
         ({"samples": 0}, ValueError, "samples is 0"),

@@ -64,6 +64,8 @@ def sample_curves(
     taus = as_greys(levels, "levels").astype(np.float64)
     if taus.ndim != 1 or taus.size == 0 or not np.isfinite(taus).all():
         raise ValueError(f"levels have shape {taus.shape}; they must be finite, of shape (d,)")
+    if not (np.diff(taus) > 0).all():
+        raise ValueError("levels must be sorted and distinct, as np.unique makes them")
     weights = np.ones(taus.size) if counts is None else as_greys(counts, "counts").astype(float)
     if weights.shape != taus.shape or not (weights > 0).all():
         raise ValueError(

@@ -109,7 +109,7 @@ class Sigmoid:
         rng = np.random.default_rng(rng)
         slopes = _log_uniform(rng, self.slope, n)[:, np.newaxis]
         centres = rng.uniform(*self.centre, n)[:, np.newaxis]
-        return np.asarray(0.5 * (1 + np.tanh(0.5 * slopes * (levels - centres))))
+        return np.asarray(0.5 * (1 + np.tanh(0.5 * slopes * (np.asarray(levels) - centres))))
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Monotone:
 
 def hats(levels: NDArray[np.float64], pieces: int) -> NDArray[np.float64]:
     """Weights (pieces + 1, d_τ) that interpolate linearly between equally spaced knots."""
-    place = np.clip(levels, 0, 1) * pieces
+    place = np.clip(np.asarray(levels), 0, 1) * pieces
     return np.maximum(1 - abs(place - np.arange(pieces + 1)[:, np.newaxis]), 0)
 
 
@@ -256,9 +256,9 @@ class Gaussian:
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
         mean = np.asarray(self.mean, np.float64)
-        if mean.shape != levels.shape:
+        if mean.size != len(levels):
             raise ValueError(
-                f"this family is over {mean.size} levels; {levels.size} were asked for"
+                f"this family is over {mean.size} levels; {len(levels)} were asked for"
             )
         normal = np.random.default_rng(rng).standard_normal((n, mean.size))
         return np.asarray(mean + normal @ self._root.T)
@@ -282,7 +282,7 @@ class Spherical:
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
         rng = np.random.default_rng(rng)
-        return np.asarray(levels + self.sigma * rng.standard_normal((n, levels.size)))
+        return np.asarray(levels + self.sigma * rng.standard_normal((n, len(levels))))
 
 
 class FromPairs:
@@ -332,7 +332,7 @@ class FromPairs:
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
         rng = np.random.default_rng(rng)
-        curves = np.empty((n, levels.size))
+        curves = np.empty((n, len(levels)))
         for curve in curves:
             place, target = self._pairs[rng.integers(len(self._pairs))]
             half = rng.random(place.size) < 0.5 if place.size > 1 else np.ones(1, np.bool_)
