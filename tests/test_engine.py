@@ -1,10 +1,13 @@
 """Engine: window sums, slice sums and products of every window, in every form of image."""
 
+from fractions import Fraction
+
 import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from nuvmatch.engine.again import multiply_again, sum_again
 from nuvmatch.engine.boxes import box_sums
 from nuvmatch.engine.images import prepare
 from nuvmatch.engine.products import Pattern, for_each_product
@@ -109,6 +112,43 @@ def test_wide_integers_are_exact_where_their_range_allows(low, high, form):
 def test_a_masked_out_pixel_does_not_widen_the_range():
     image = np.array([[[-(2**62), 0], [1, 2]]])
     assert prepare(image, image[0] > -9, 4).form is np.int32
+
+
+def test_a_window_too_large_for_int32_sums_takes_the_wider_form():
+    image = np.ones((1, 4, 5), np.uint8)
+    assert prepare(image, None, 2**31 // 255).form is np.uint8
+    assert prepare(image, None, 2**31 // 255 + 1).form is np.int32
+
+
+EXTREMES = {
+    "floats": np.array([-1.7e308, 1.7e308, 0, 1e308]),
+    "subnormals": np.array([0, 5e-324, 1e-323, 2e-323]),
+    "integers": np.array([-(2**63), 2**63 - 1, 0, 2**62]),
+    "neighbours": np.array([2**62, 2**62 + 1, 2**62 + 3, 2**62]),
+}
+
+
+@pytest.mark.parametrize("kind", EXTREMES)
+def test_windows_are_done_again_without_loss_at_the_ends_of_the_range(kind):
+    raw = EXTREMES[kind].reshape(1, 2, 2)
+    slices = Slices.from_labels(np.array([[[0, 0], [1, 1]]]))
+    sums, squares, unit, means = (np.zeros(s) for s in ((2, 1, 1), (1, 1), (1, 1), (1, 1, 1)))
+    here = np.zeros(1, np.int64)
+    sum_again(raw, 7.0, *slices.places, here, here, sums, squares, unit, means)
+    exact = [Fraction(grey.item()) for grey in raw.ravel()]
+    mean = sum(exact) / 4
+    centred = [grey - mean for grey in exact]
+    scale = Fraction(unit[0, 0])
+    expected = [float((centred[0] + centred[1]) * scale), float((centred[2] + centred[3]) * scale)]
+    assert_allclose(sums.ravel(), expected, rtol=1e-12)
+    assert_allclose(squares[0, 0], float(sum(grey**2 for grey in centred) * scale**2))
+    assert_allclose(means[0, 0, 0], float(mean + 7))
+
+    template = np.array([[[3.0, -1], [-4, 2]]])
+    products = np.zeros((1, 1))
+    multiply_again(raw, template, slices.ys, slices.xs, here, here, unit, products)
+    covariance = sum(g * Fraction(t) for g, t in zip(centred, template.ravel(), strict=True))
+    assert_allclose(products[0, 0], float(covariance * scale), rtol=1e-12)
 
 
 def test_tiles_cover_the_map_once():

@@ -110,6 +110,10 @@ def test_three_equal_channels_give_the_grey_map(measure, rng):
         "hot pixel",
         "hidden contrast",
         "sentinel",
+        "subnormal",
+        "step",
+        "whole plateau",
+        "wide integers",
     ],
 )
 @pytest.mark.parametrize("measure", ["nuv", "ncc", "ssd"])
@@ -127,16 +131,46 @@ def test_no_digit_is_lost(trouble, measure, rng):
         case "ramp":
             pixels = (np.arange(40) * 1e3 + pixels).astype(np.float32)
         case "hot pixel":
+            pixels[:9, :12] = 2  # flat windows beside it
             pixels[20, 35] = 1e300
         case "sentinel":
             pixels *= 1e-20
             pixels[20, 35] = np.finfo(float).max
+        case "subnormal":
+            pixels = pixels * 1e-310
+        case "step":
+            pixels[:, 20:] += 12_000
+        case "whole plateau":
+            pixels = rng.integers(0, 9, pixels.shape)
+            pixels[:, 20:] += 2**28
+        case "wide integers":
+            pixels = rng.integers(0, 2**30, pixels.shape)
         case "hidden contrast":
             pixels[:, :20] *= 1e-200
     template = np.round(rng.random((5, 6)), 1) * 100
     matcher = nuvmatch.Matcher(template, measure=measure, dtype=np.float64)
     expected = reference(pixels.astype(float), template, measure, matcher=matcher)
     assert_allclose(matcher.score_map(pixels), expected, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("measure", ["nuv", "ncc"])
+def test_float32_maps_are_as_exact_as_their_type(measure, rng):
+    pixels = rng.standard_normal((24, 40))
+    pixels[:, 20:] += 3e5
+    template = rng.integers(0, 9, (5, 6))
+    matcher = nuvmatch.Matcher(template, measure=measure, dtype=np.float32)
+    expected = reference(pixels, template.astype(float), measure, matcher=matcher)
+    assert_allclose(matcher.score_map(pixels), expected, rtol=0, atol=1e-6)
+
+
+def test_many_bins_and_a_mask_leave_the_joint_histogram_right(rng):
+    template = rng.permutation(np.arange(625) % 200).reshape(25, 25)
+    image, mask = rng.integers(0, 256, (27, 27)).astype(np.uint8), rng.random((25, 25)) < 0.9
+    matcher = nuvmatch.Matcher(
+        template, measure="mi", bins=200, binning="kmeans", mask=mask, dtype=np.float64
+    )
+    expected = naive.mutual_information_map(image, matcher.labels, 200, (0, 255), "template")
+    assert_allclose(matcher.score_map(image), expected, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("measure", ["nuv", "ncc", "ssd"])
@@ -228,6 +262,36 @@ def test_ssd_counts_flat_windows_as_any_other():
     assert matcher.valid(image).all()
     assert matcher.score_map(image)[0].tolist() == [1, 1, pytest.approx(0.5), pytest.approx(0.2), 0]
     assert nuvmatch.score_map(image, np.zeros((3, 3)), measure="ssd")[0, 0] == 0
+
+
+def test_non_finite_and_masked_out_pixels_add_up_also_in_a_region(rng):
+    image, image_mask = rng.random((20, 22)), np.ones((20, 22))
+    image[8, 8], image_mask[12, 14] = np.nan, 0
+    matcher = nuvmatch.Matcher(image[2:6, 2:7])
+    valid = matcher.valid(image, image_mask=image_mask)
+    for row, col in [(8, 8), (12, 14)]:
+        assert not valid[row - 3 : row + 1, col - 4 : col + 1].any()
+    assert np.count_nonzero(~valid) == 40
+    found = matcher.locate(
+        image, image_mask=image_mask, roi=(5, 4, 12, 14), threshold=1, max_overlap=1
+    )
+    inside = valid[5:14, 4:14]
+    places = {(m.row, m.col) for m in found}
+    assert places == {(y + 5, x + 4) for y, x in np.argwhere(inside)}
+
+
+def test_huge_whole_numbers_keep_their_level(rng):
+    """Tone curves and squared differences are of the greys themselves."""
+    small = rng.integers(0, 200, (14, 16))
+    image, template = small + 2**60, small[4:9, 5:11] + 2**60
+    match = nuvmatch.locate(image, template, bins=3, binning="kmeans")[0]
+    np.testing.assert_allclose(match.tone_curve.levels, match.tone_curve.values, rtol=1e-15)
+    assert min(match.tone_curve.levels) >= 2**60
+    image[-1, -1] = 0  # so wide a range that some windows are summed again
+    scores = nuvmatch.score_map(image, template, measure="ssd", dtype=np.float64)
+    assert_allclose(scores[:9, :10], 0, atol=1e-30)
+    away = nuvmatch.score_map(image, small[4:9, 5:11], measure="ssd", dtype=np.float64)
+    assert_allclose(away[:9, :10], 1, atol=1e-12)
 
 
 # Other libraries as oracles.

@@ -51,6 +51,17 @@ def test_few_of_many_are_the_first_of_all(max_matches, rng):
     assert places(some) == places(everything)[:max_matches]
 
 
+@pytest.mark.compiled
+def test_enough_are_found_where_the_best_lie_in_heaps(rng):
+    """The first part of the candidates holds fewer peaks than are asked for."""
+    y, x = np.mgrid[:200, :300]
+    scores = np.cos(y / 30) + np.cos(x / 40) + rng.random((200, 300)) / 100
+    some = nuvmatch.find_peaks(scores, (9, 7), max_matches=40)
+    everything = nuvmatch.find_peaks(scores, (9, 7), threshold=np.inf)
+    assert len(some) == 40
+    assert places(some) == places(everything)[:40]
+
+
 def test_the_default_is_the_single_best():
     assert places(nuvmatch.find_peaks([[3, 1, 2, 1]], (1, 1))) == [(0, 1)]
 

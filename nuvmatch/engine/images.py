@@ -112,7 +112,7 @@ def prepare(
     if kind == "f":
         return Image(planes, np.float64, grey_range, scale=scale, bad=bad)
     span = int(high) - int(low)
-    if span < 2**31 and window_pixels * span**2 < EXACT_LIMIT:
+    if window_pixels * span**2 < EXACT_LIMIT:
         return Image(planes, np.int32, grey_range, offset=int(low), bad=bad)
     middle = int(low) + (span + 1) // 2
     return Image(planes, np.int64, grey_range, offset=middle, scale=2.0**-63, bad=bad)
