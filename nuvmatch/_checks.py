@@ -179,8 +179,9 @@ def as_number(value: Any, name: str, low: float = -math.inf, high: float = math.
 def as_range(value: Any, name: str) -> tuple[float, float]:
     """Take two finite numbers, the first below the second."""
     try:
-        low, high = (as_number(v, name) for v in value)
-    except (TypeError, ValueError):
+        low, high = value
+        low, high = as_number(low, name), as_number(high, name)
+    except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be two numbers (low, high)") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ValueError(f"{name} is ({low:g}, {high:g}); it must be finite, low below high")
@@ -198,6 +199,6 @@ def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
 def warn(message: str) -> None:
     """Warn about the line that called into this package."""
     depth, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(__package__):
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
         depth, frame = depth + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=depth)

@@ -55,13 +55,17 @@ def test_kmeans_is_the_best_of_all_partitions(values, bins):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("bins", [1, 2, 3, 8, 20])
-@pytest.mark.parametrize("kind", ["normal", "steep", "whole", "two scales"])
+@pytest.mark.parametrize(
+    "kind", ["normal", "steep", "whole", "two scales", "far value", "far below"]
+)
 def test_kmeans_equals_another_exact_solver(kind, bins, rng):
     values = {
         "normal": rng.standard_normal(700),
         "steep": rng.random(700) ** 6 + 100,
         "whole": rng.integers(0, 256, 700),
         "two scales": np.concatenate([rng.random(350), 1e4 * rng.random(350)]),
+        "far value": np.append(rng.standard_normal(255), 1e8),
+        "far below": np.append(rng.standard_normal(255), -1e8),
     }[kind]
     theirs = np.array(kmeans1d.cluster(values, bins).clusters)
     ours = binning.kmeans(values, bins)

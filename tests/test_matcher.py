@@ -83,6 +83,14 @@ def test_bins_take_numbers_rules_and_edges():
     assert nuvmatch.Matcher(np.arange(99).reshape(9, 11) % 3, bins=8).counts.size == 3
 
 
+@pytest.mark.parametrize("rule", ["scott", "fd"])
+def test_rules_by_width_know_whole_numbers(rule, rng):
+    template = rng.integers(0, 4, (100, 100)).astype(np.uint8)
+    expected = nuvmatch.binning.number_of_bins(template, rule)
+    assert expected == np.histogram_bin_edges(template, rule).size - 1
+    assert nuvmatch.Matcher(template, bins=rule).counts.size == expected
+
+
 def test_too_many_bins_warn_and_as_many_as_pixels_are_refused():
     template = np.arange(20).reshape(4, 5)
     with pytest.warns(UserWarning, match=r"12 bins for 20 pixels noise scores 0.42"):

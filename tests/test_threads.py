@@ -45,15 +45,34 @@ def test_numbas_own_threads_are_left_alone():
     assert numba.get_num_threads() == before
 
 
-def test_one_thread_starts_no_pool():
+@pytest.mark.parametrize(("n_threads", "threads_left"), [(1, 1), (2, 2)])
+def test_one_thread_starts_no_pool(n_threads, threads_left):
     code = (
         "import threading, numpy as np, nuvmatch;"
-        "image = np.random.default_rng(0).integers(0, 9, (40, 50));"
-        "nuvmatch.score_map(image, image[:5, :5], n_threads=1);"
+        "image = np.random.default_rng(0).integers(0, 9, (40, 1300));"
+        "options = {'measure': 'ncc', 'n_threads': %d};"
+        "nuvmatch.score_map(image, image[:5, :5], **options);"
         "print(threading.active_count())"
     )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert answer.stdout.strip() == b"1"
+    command = [sys.executable, "-c", code % n_threads]
+    answer = subprocess.run(command, capture_output=True, check=True)
+    assert int(answer.stdout) == threads_left
+
+
+def test_a_thread_that_outlives_the_main_one_still_gets_its_map():
+    code = (
+        "import threading, time, numpy as np, nuvmatch\n"
+        "image = np.random.default_rng(0).integers(0, 9, (40, 1300))\n"
+        "def late():\n"
+        "    time.sleep(0.3)\n"
+        "    found = nuvmatch.locate(image, image[5:10, 900:905], measure='ncc', n_threads=2)\n"
+        "    print(found[0].box)\n"
+        "threading.Thread(target=late).start()\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert (answer.stdout, answer.stderr) == ("(900, 5, 5, 5)\n", "")
 
 
 def todo(count):

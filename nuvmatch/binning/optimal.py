@@ -93,11 +93,12 @@ def kmeans(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
     # Any shift and scale of the levels has the same optimum; this one keeps all digits.
     reach = float(abs(levels.levels).max()) or 1.0
     scaled = levels.levels / reach
-    scaled -= np.average(scaled, weights=levels.counts)
+    median = int(np.searchsorted(np.cumsum(levels.counts), levels.index.size / 2))
+    scaled -= scaled[median]
     if scaled[-1] > scaled[0]:
         scaled /= scaled[-1] - scaled[0]
     cuts = np.empty((min(bins, scaled.size), scaled.size + 1), np.int64)
-    best_cuts(scaled, levels.counts, cuts)
+    best_cuts(scaled, levels.counts, median, cuts)
     return levels.cut_at(trace_back(cuts))
 
 
@@ -218,7 +219,9 @@ def trace_back(cuts: NDArray[Any]) -> NDArray[np.int64]:
 
 
 @jit
-def best_cuts(levels: NDArray[np.float64], counts: NDArray[np.int64], cuts: NDArray[Any]) -> None:
+def best_cuts(
+    levels: NDArray[np.float64], counts: NDArray[np.int64], median: int, cuts: NDArray[Any]
+) -> None:
     """Fill ``cuts[k, j]``: where the last of k + 1 bins begins in the best cut of levels[:j].
 
     Minimises ``sum over bins of (sum n v^2 - (sum n v)^2 / sum n)``. The best last cut
@@ -227,7 +230,10 @@ def best_cuts(levels: NDArray[np.float64], counts: NDArray[np.int64], cuts: NDAr
     Parameters
     ----------
     levels, counts : ndarray of shape (n,)
-        Ascending and centred; how often each occurs.
+        Ascending; how often each occurs.
+    median : int
+        Index of a level, 0 or close to it, from which sums run up and down: values far
+        out on one side then cost those on the other, and between, no digits.
     cuts : ndarray of shape (bins, n + 1), int, filled where j > k
 
     Plain twin: ``naive.best_partition``.
@@ -239,13 +245,17 @@ def best_cuts(levels: NDArray[np.float64], counts: NDArray[np.int64], cuts: NDAr
     second = np.zeros(n + 1)
     for i in range(n):
         weight[i + 1] = weight[i] + counts[i]
+    for i in range(median, n):
         first[i + 1] = first[i] + counts[i] * levels[i]
         second[i + 1] = second[i] + counts[i] * levels[i] * levels[i]
-    tie = 1e-12 * second[n]
+    for i in range(median - 1, -1, -1):
+        first[i] = first[i + 1] - counts[i] * levels[i]
+        second[i] = second[i + 1] - counts[i] * levels[i] * levels[i]
     cost = np.empty(n + 1)
     before = np.empty(n + 1)
     for j in range(1, n + 1):
-        cost[j] = second[j] - first[j] * first[j] / weight[j]
+        part = first[j] - first[0]
+        cost[j] = second[j] - second[0] - part * part / weight[j]
         cuts[0, j] = 0
     # Ranges of j still to fill, each with the range of its cuts; halved, they are few.
     lows, highs = np.empty(128, np.int64), np.empty(128, np.int64)
@@ -266,7 +276,8 @@ def best_cuts(levels: NDArray[np.float64], counts: NDArray[np.int64], cuts: NDAr
             for i in range(cut_low, min(j - 1, cut_high) + 1):
                 part = first[j] - first[i]
                 trial = before[i] + second[j] - second[i] - part * part / (weight[j] - weight[i])
-                if trial < best - tie:
+                # What differs by rounding only is equal: the smaller cut stays.
+                if trial < best * (1 - 1e-12) - 1e-15 * abs(second[j]):
                     best = trial
                     cuts[k, j] = i
             cost[j] = best

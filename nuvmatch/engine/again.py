@@ -85,7 +85,7 @@ def sum_again(
                 sums[k, top, left] = part
                 k += 1
             means[c, top, left] = 2 * (0.5 * first + 0.5 * mean / scale) + offset
-        squares[top, left] = total if reach > 0 else 0.0
+        squares[top, left] = total
         unit[top, left] = scale
 
 

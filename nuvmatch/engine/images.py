@@ -15,6 +15,8 @@ Form = type[np.uint8] | type[np.int32] | type[np.int64] | type[np.float64]
 # below this; the shift to the window's mean needs the remaining bits.
 EXACT_LIMIT = 2**60
 
+_EIGHT_BITS = {"?": (0.0, 1.0), "B": (0.0, 255.0), "b": (-128.0, 127.0)}  # by type code
+
 
 @dataclass(frozen=True)
 class Image:
@@ -105,9 +107,9 @@ def prepare(
         if not finite.all():
             bad = ~finite if bad is None else bad | ~finite
     elif planes.dtype in (np.bool_, np.uint8) and window_pixels * 255 < 2**31:
-        return Image(planes, np.uint8, (0, 1 if kind == "b" else 255), bad=bad)
+        return Image(planes, np.uint8, _EIGHT_BITS[planes.dtype.char], bad=bad)
     low, high = _extremes(planes, bad)
-    grey_range = (-128.0, 127.0) if planes.dtype == np.int8 else (float(low), float(high))
+    grey_range = _EIGHT_BITS.get(planes.dtype.char, (float(low), float(high)))
     scale = unit_scale(max(-grey_range[0], grey_range[1]))
     if kind == "f":
         return Image(planes, np.float64, grey_range, scale=scale, bad=bad)

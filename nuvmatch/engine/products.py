@@ -24,12 +24,13 @@ _LEAST_SIDE = 256
 class Pattern:
     """A template as numbers to multiply with: ``(grey - origin) * scale``, 0 outside the mask.
 
-    `scale` is 1 for whole numbers, whose origin is whole too: products stay exact.
+    Of `whole` numbers the scale is 1 and the origin whole too, so that products are exact.
     """
 
     planes: NDArray[np.float64]  # (channels, height, width)
     origin: NDArray[np.float64]  # (channels,), close to the mean
     scale: float
+    whole: bool
     mask: NDArray[np.bool_]
 
     @classmethod
@@ -38,11 +39,13 @@ class Pattern:
         inside = greys[:, mask]
         whole = bool((inside == np.rint(inside)).all() and (abs(inside) < 2**31).all())
         scale = 1.0 if whole else unit_scale(float(abs(inside).max()))
-        origin = (inside * scale).mean(axis=1)
+        # Of a flat channel exactly its grey, so that nothing but zeros is left.
+        flat = inside.min(axis=1) == inside.max(axis=1)
+        origin = np.where(flat, inside[:, 0] * scale, (inside * scale).mean(axis=1))
         if whole:
             origin = np.floor(origin + 0.5)
         planes = np.where(mask, np.where(mask, greys, 0) * scale - origin[:, None, None], 0)
-        return cls(planes, origin, scale, mask)
+        return cls(planes, origin, scale, whole, mask)
 
     @property
     def sums(self) -> NDArray[np.float64]:
@@ -131,7 +134,7 @@ def _tile_products(
     products = correlate(patch)
     # No BLAS here: its threads, spinning, would take the cores from ours.
     error = _FFT_ERROR * math.sqrt((patch**2).sum() * (pattern.planes**2).sum())
-    if image.exact and pattern.scale == 1 and error < 0.25:
+    if image.exact and pattern.whole and error < 0.25:
         products = np.rint(products)
         error = 0.0
     # From here on about the window's centre: whole numbers, whatever the patch around it.
@@ -143,6 +146,8 @@ def _tile_products(
     lost = (lost | (moments.unit != image.scale)) & (squares > 0)
     window_ys, window_xs = np.nonzero(lost)
     centred = pattern.planes - (pattern.sums / d)[:, None, None]
-    raw = moments.raw if moments.raw.dtype == np.float64 else moments.raw.astype(np.int64)
+    raw = moments.raw
+    if image.exact and window_ys.size:
+        raw = raw.astype(np.int64)
     multiply_again(raw, centred, slices.ys, slices.xs, window_ys, window_xs, moments.unit, products)
     return TileProducts(moments.means, squares, products, moments.unit)

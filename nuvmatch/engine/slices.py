@@ -88,8 +88,11 @@ class Slices:
         return self.pixels == self.shape[0] * self.shape[1]
 
     @cached_property
-    def one(self) -> "Slices":
-        """All pixels that count, as one slice of one channel."""
+    def rows(self) -> "Slices":
+        """All pixels that count, of one channel, with a slice for each row that has some."""
         d = self.pixels
-        zero = np.zeros(1, np.int64)
-        return Slices(self.shape, np.array([0, d]), self.ys[:d], self.xs[:d], zero)
+        order = np.lexsort((self.xs[:d], self.ys[:d]))
+        ys = self.ys[:d][order]
+        starts = np.flatnonzero(np.diff(ys, prepend=-1))
+        zeros = np.zeros(starts.size, np.int64)
+        return Slices(self.shape, np.append(starts, d), ys, self.xs[:d][order], zeros)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._jit import jit
 from .again import sum_again
 from .boxes import box_sums
-from .images import Image
+from .images import EXACT_LIMIT, Image
 from .slices import Slices
 from .threads import Tile, run, tiles
 
@@ -19,8 +19,11 @@ _TILE_BYTES = 512 * 1024
 _TILE_COLUMNS = 1024
 _LEAST_TILE, _LARGEST_TILE = 256, 8192  # windows
 
-# The relative error of a float sum, with a margin for the number of terms.
-_ROUNDING = 1e-15
+# The relative error of a float sum, for each of the terms that are added in turn.
+_ROUNDING = 2e-16
+
+# Squares below this have lost digits to the end of the float range.
+_LEAST_SQUARES = 1e-290
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,16 @@ def tile_sums(image: Image, slices: Slices, tile: Tile, accuracy: float) -> Tile
         centred,
         centred_squares,
         np.full(tile.shape, image.scale),
-        (totals / d + origin) / image.scale + image.offset,
+        _means(totals, d, origin, image),
         patch,
         centres.astype(np.float64, copy=False),
         raw,
     )
     if not image.exact:
-        lost = ~(centred_squares > squares * (_ROUNDING / accuracy))
+        rounding = _ROUNDING * sum(slices.shape)
+        lost = ~(centred_squares > np.maximum(squares * (rounding / accuracy), _LEAST_SQUARES))
+        if lost.any():
+            lost &= ~_clear_flat(raw, slices.shape, image.offset, result)
         window_ys, window_xs = np.nonzero(lost)
         sum_again(
             raw, float(image.offset), *slices.places, window_ys, window_xs,
@@ -114,6 +120,41 @@ def tile_sums(image: Image, slices: Slices, tile: Tile, accuracy: float) -> Tile
     if bad is not None:
         result.squares[_window_sums(bad.astype(np.int64), slices)[0] > 0] = np.nan
     return result
+
+
+def _means(
+    totals: NDArray[Any], d: int, origin: NDArray[np.float64] | int, image: Image
+) -> NDArray[np.float64]:
+    """Means of the windows in image greys; of exact images the same in any surrounding."""
+    if image.exact and d * abs(image.offset) < EXACT_LIMIT:
+        return np.asarray((totals + d * image.offset) / d)
+    return np.asarray((totals / d + origin) / image.scale + image.offset)
+
+
+def _clear_flat(
+    raw: NDArray[Any], shape: tuple[int, int], offset: int, result: TileSums
+) -> NDArray[np.bool_]:
+    """Find the windows that are flat also outside the mask, and set their sums right.
+
+    They are the only ones of which there can be very many to sum again.
+    """
+    height, width = shape
+    steps = np.zeros(result.squares.shape, np.int64)
+    for differs, size in (
+        (raw[:, :, 1:] != raw[:, :, :-1], (height, width - 1)),
+        (raw[:, 1:] != raw[:, :-1], (height - 1, width)),
+    ):
+        if min(size) > 0:
+            found = np.empty(result.means.shape, np.int64)
+            box_sums(differs.astype(np.int64), *size, found)
+            steps += found.sum(axis=0)
+    flat = steps == 0
+    result.sums[:, flat] = 0
+    result.squares[flat] = 0
+    result.unit[flat] = 1
+    rows, columns = flat.shape
+    result.means[:, flat] = raw[:, :rows, :columns][:, flat] + float(offset)
+    return np.asarray(flat)
 
 
 def _about_the_middle(
@@ -139,9 +180,13 @@ def _window_sums(planes: NDArray[Any], slices: Slices) -> NDArray[Any]:
     if slices.full:
         box_sums(planes, height, width, out)
     else:
-        skip = np.zeros(1, np.bool_)
+        # Row by row of the template, so that few terms are added in turn.
+        by_rows = slices.rows
+        parts = np.empty((by_rows.counts.size, rows, columns), planes.dtype)
+        skip = np.zeros(len(parts), np.bool_)
         for c in range(len(planes)):
-            sum_slices(planes[c : c + 1], *slices.one.places, skip, out[c : c + 1])
+            sum_slices(planes[c : c + 1], *by_rows.places, skip, parts)
+            parts.sum(axis=0, out=out[c])
     return out
 
 

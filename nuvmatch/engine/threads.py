@@ -1,9 +1,10 @@
 """Share tiles among threads: one lazily made pool, no ``parallel=True``."""
 
+import contextlib
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 MAX_THREADS = 256
@@ -101,9 +102,12 @@ def run(task: Callable[[Tile], None], todo: Sequence[Tile], n_threads: int) -> N
             stopped = True
             raise
 
-    pool = _get_pool()
-    futures = [pool.submit(work) for _ in range(helpers)]
+    futures: list[Future[None]] = []
     try:
+        # When the interpreter shuts down, no pool takes work any more: do it alone.
+        with contextlib.suppress(RuntimeError):
+            for _ in range(helpers):
+                futures.append(_get_pool().submit(work))
         work()
     finally:
         # What has not started by now finds the queue empty: no need to wait for it.

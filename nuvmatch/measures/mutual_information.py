@@ -74,14 +74,19 @@ class MutualInformation:
     def _bin_image(self, image: Image) -> NDArray[Any]:
         """First cell of each pixel's bin; greys beyond the range fall in the last bins."""
         value_range = self._template.value_range or image.grey_range
-        low, high = (v - image.offset for v in value_range)
+        low, high = value_range
         if high - low == np.inf:
             raise ValueError(f"greys reach from {low} to {high}, farther than floats")
+        # Whole numbers that floats cannot tell apart are compared less their offset.
+        shift = max(-low, high) > 2**53
+        if shift:
+            low, high = low - image.offset, high - image.offset
         edges = np.linspace(low, high, self._template.image_bins + 1)[1:-1]
         image_cells = np.empty(image.planes.shape, self._cell_type)
         for c, plane in enumerate(image.planes):
             for row, greys in enumerate(plane):  # row by row: the bins come as int64
-                bins = np.searchsorted(edges, image.less_offset(greys), side="right")
+                own = image.less_offset(greys) if shift else greys
+                bins = np.searchsorted(edges, own, side="right")
                 image_cells[c, row] = self._label_bins * bins
         return image_cells
 

@@ -85,7 +85,9 @@ def prepare_template(
         if sampled:  # with each curve as long as the levels are many
             grouped = binning.group_values(values)
             cross = _sample_cross(grouped, ends, family)
-        cut, number = _bin_values(grouped, base, bins, binner, cross)
+        # The rules by width ask whether greys are whole numbers.
+        typed = grouped.astype(np.int64) if planes.dtype.kind in "bui" else grouped
+        cut, number = _bin_values(typed, base, bins, binner, cross)
         cut.edges[-1] = max(cut.edges[-1], values.max())
         cuts.append(cut)
         wanted.append(number)
@@ -125,7 +127,7 @@ def _check_bins(most: int, d: int, asked_for: bool) -> None:
 
 
 def _bin_values(
-    values: NDArray[np.float64],
+    values: NDArray[np.float64] | NDArray[np.int64],
     base: int,
     bins: int | str | ArrayLike | None,
     binner: str,
@@ -151,7 +153,7 @@ def _bin_values(
     return _BINNERS[binner](values, max(number, 1), cross=cross), wanted
 
 
-def _as_edges(bins: Any, values: NDArray[np.float64], base: int) -> NDArray[np.float64]:
+def _as_edges(bins: Any, values: NDArray[Any], base: int) -> NDArray[np.float64]:
     edges = _checks.as_greys(bins, "bins").astype(np.float64) - base
     if edges.ndim != 1 or edges.size < 3 or not (np.diff(edges) > 0).all():
         raise ValueError(f"bins is {bins!r}; edges must be 3 or more numbers, strictly ascending")

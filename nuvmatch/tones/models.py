@@ -5,8 +5,9 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 
-# What rounding alone can leave of a window's squares: that is a perfect match.
-_ROUNDING = 1e-14
+# What rounding alone can leave of a window's squares, at all and for each pixel: that is a
+# perfect match.
+_ROUNDING, _ROUNDING_PER_PIXEL = 1e-14, 2e-17
 
 
 @jit
@@ -39,6 +40,7 @@ def piecewise_constant(
     explained = np.empty(columns)
     mean_part = np.empty(columns)
     of_channel = np.empty(columns)
+    rounding = _ROUNDING + _ROUNDING_PER_PIXEL * counts.sum()
     for y in range(rows):
         for x in range(columns):
             explained[x] = 0.0
@@ -62,7 +64,7 @@ def piecewise_constant(
             q = squares[y, x]
             if q > 0.0:
                 within = q - explained[x]
-                share = within / (q - mean_part[x]) if within > _ROUNDING * q else 0.0
+                share = within / (q - mean_part[x]) if within > rounding * q else 0.0
                 out[y, x] = min(share, 1.0)
             else:
                 out[y, x] = np.nan
