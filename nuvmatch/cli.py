@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from numpy.typing import NDArray
 
 from . import __version__, io
+from ._checks import as_planes, check_fit
 from .binning.rules import RULES
 from .matcher import Matcher
 from .measures import MEASURES
@@ -272,6 +273,7 @@ def _locate(options: argparse.Namespace) -> int:
     searched = scene
     if (scene.ndim == 2) != (template.ndim == 2):
         searched, template = io.to_grey(scene), io.to_grey(template)
+    check_fit(as_planes(searched, "scene")[0], as_planes(template, "template")[0])
     matcher = _matcher(template, options, options.measure)
     threshold = options.threshold
     if options.all and threshold is None:

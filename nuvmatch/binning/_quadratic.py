@@ -122,9 +122,9 @@ def check_cross(cross: Any, size: int) -> NDArray[np.float64]:
             f"cross has shape {given.shape}; over {size} distinct levels it must be {(size, size)}"
         )
     matrix = np.ascontiguousarray(given, np.float64)
-    largest, asymmetry = largest_entries(matrix)
-    if not np.isfinite(largest):
+    if not np.isfinite(matrix).all():
         raise ValueError("cross holds NaN or infinity; it must be finite")
+    largest, asymmetry = largest_entries(matrix)
     if asymmetry > 1e-9 * largest:
         raise ValueError(f"cross is not symmetric: it differs from its transpose by {asymmetry:g}")
     return matrix
@@ -218,11 +218,10 @@ def prefix_sums(
 
 @jit
 def largest_entries(matrix: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the largest magnitude, or NaN or infinity if there is one, and asymmetry."""
+    """Return the largest magnitude, and the largest difference from the transpose."""
     n = matrix.shape[0]
     largest = 0.0
     asymmetry = 0.0
-    bad = 0.0
     side = 32  # blocks, so that the transposed reads stay in the cache
     for top in range(0, n, side):
         for left in range(0, top + 1, side):
@@ -232,5 +231,4 @@ def largest_entries(matrix: NDArray[np.float64]) -> tuple[float, float]:
                     b = matrix[j, i]
                     largest = max(largest, abs(a), abs(b))
                     asymmetry = max(asymmetry, abs(a - b))
-                    bad += (a - a) + (b - b)
-    return largest + bad, asymmetry
+    return largest, asymmetry
