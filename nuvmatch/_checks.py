@@ -131,6 +131,27 @@ def as_map_type(dtype: DTypeLike) -> np.dtype[Any]:
     return kind
 
 
+def as_output(array: object, shape: tuple[int, int], wanted: np.dtype[Any] | None) -> np.dtype[Any]:
+    """Take an array for a score map, and return its type.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no array of that shape that may be written to, of a type of score maps.
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"out is of type {type(array).__name__}; it must be a NumPy array")
+    if array.shape != shape:
+        raise ValueError(f"out has shape {array.shape}; the score map has {shape}")
+    if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
+        raise ValueError(f"out has type {array.dtype}; score maps are float32 or float64")
+    if wanted is not None and array.dtype != wanted:
+        raise ValueError(f"out has type {array.dtype}; this matcher's dtype is {wanted}")
+    if not array.flags.writeable:
+        raise ValueError("out is read-only")
+    return np.dtype(array.dtype)
+
+
 def as_mask(array: ArrayLike | None, name: str, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
     """Take a mask: non-zero counts.
 

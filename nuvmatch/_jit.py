@@ -8,6 +8,9 @@ import numba
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
+# Whether kernels are compiled at all: NUMBA_DISABLE_JIT=1 runs them as plain Python.
+COMPILED = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+
 _warned = False
 
 

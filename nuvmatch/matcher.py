@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _checks
 from .engine.images import Image, prepare, unit_scale
+from .engine.moments import scatter_map
 from .engine.slices import Slices
-from .engine.sums import for_each_tile
 from .engine.threads import available_cpus
 from .measures import BINNED, MEASURES
 from .measures.template import BINNERS, prepare_template
@@ -138,7 +138,13 @@ class Matcher:
         height, width = self._template.mask.shape
         return f"<Matcher {self._name!r} for a template of {height} x {width}>"
 
-    def score_map(self, image: ArrayLike, *, image_mask: ArrayLike | None = None) -> NDArray[Any]:
+    def score_map(
+        self,
+        image: ArrayLike,
+        *,
+        image_mask: ArrayLike | None = None,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
         """Compute the dissimilarity of every window of an image.
 
         Parameters
@@ -148,22 +154,25 @@ class Matcher:
             integer or float type. Pixels with alpha 0 are masked out.
         image_mask : array_like of shape (H, W), optional
             Zero where a pixel must not be used.
+        out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, optional
+            Where to put the map, whose type it then decides: the frames of a video need
+            no fresh memory each.
 
         Returns
         -------
         ndarray of shape (H - h + 1, W - w + 1), float32 or float64
-            Indexed by the window's top-left pixel; 0 is perfect, lower is better. It
-            is 1 where a window gives no evidence: where it is flat under the template's
-            mask (except for "ssd"), or has a non-finite or masked-out pixel there.
+            `out`, or a new map. Indexed by the window's top-left pixel; 0 is perfect,
+            lower is better. It is 1 where a window gives no evidence: where it is flat
+            under the template's mask (except for "ssd"), or has a non-finite or masked-out
+            pixel there.
 
         Raises
         ------
         TypeError, ValueError
-            If the image is not of the form above, or the template is larger than it.
+            If an argument is not of the form above, or the template is larger than the
+            image.
         """
-        scores = self._scores(self._prepare(image, image_mask))
-        scores[np.isnan(scores)] = 1
-        return scores
+        return self._scores(self._prepare(image, image_mask), nothing=1.0, out=out)
 
     def valid(self, image: ArrayLike, *, image_mask: ArrayLike | None = None) -> NDArray[np.bool_]:
         """Tell which windows give evidence: where a score of 1 is no mere stand-in.
@@ -183,10 +192,9 @@ class Matcher:
             As `score_map`.
         """
         prepared = self._prepare(image, image_mask)
-        squares = np.empty(self._map_shape(prepared), np.float64)
         slices = Slices.whole(self._template.mask, len(prepared.planes))
-        for_each_tile(prepared, slices, lambda tile: tile.squares, squares, self._threads())
-        return ~np.isnan(squares) if self._name == "ssd" else squares > 0
+        scatter = scatter_map(prepared, slices, self._map_shape(prepared), self._threads())
+        return ~np.isnan(scatter) if self._name == "ssd" else scatter > 0
 
     def locate(
         self,
@@ -229,7 +237,7 @@ class Matcher:
         if roi is not None:
             row, column, *size = _checks.as_region(roi, prepared.shape, self._template.mask.shape)
             prepared = prepared.crop(row, column, *size)
-        scores = self._scores(prepared)
+        scores = self._scores(prepared, nothing=np.nan)
         matches = rule.find(scores, self._template.mask.shape, None)  # NaN is no peak
         return Matches(self._complete(match, prepared, row, column) for match in matches)
 
@@ -243,21 +251,30 @@ class Matcher:
         mask = _checks.as_mask(image_mask, "image_mask", planes.shape[1:])
         if alpha is not None:
             mask = alpha if mask is None else mask & alpha
-        return prepare(planes, mask, self._template.pixels)
+        return prepare(planes, mask, self._template.mask.size)
 
     def _map_shape(self, image: Image) -> tuple[int, int]:
         height, width = self._template.mask.shape
         return image.shape[0] - height + 1, image.shape[1] - width + 1
 
-    def _scores(self, image: Image) -> NDArray[Any]:
-        """Score map with NaN where there is no evidence."""
-        dtype = self._dtype
-        if dtype is None:
+    def _scores(
+        self, image: Image, nothing: float, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Score map, with `nothing` where there is no evidence."""
+        shape, dtype = self._map_shape(image), self._dtype
+        if out is not None:
+            dtype = _checks.as_output(out, shape, dtype)
+        elif dtype is None:
             kind = image.planes.dtype
             dtype = np.dtype(np.float64 if kind.kind == "f" and kind.itemsize >= 8 else np.float32)
-        scores = np.empty(self._map_shape(image), dtype)
-        self._measure.fill(image, scores, self._threads())
-        return scores
+        fits = out is not None and out.flags.c_contiguous
+        fits = fits and not np.may_share_memory(out, image.planes)
+        scores = out if out is not None and fits else np.empty(shape, dtype)
+        self._measure.fill(image, scores, nothing, self._threads())
+        if out is None or fits:
+            return scores
+        out[:] = scores
+        return out
 
     def _complete(self, match: Match, image: Image, row: int, column: int) -> Match:
         """Add the tone curve, and the place of the region in the image."""

@@ -237,3 +237,57 @@ def test_nuv_takes_vectors_of_any_dimension(rng):
     assert nuvmatch.nuv(template, np.ones((3, 4, 5))) == 1
     with pytest.raises(ValueError, match=r"\(3,\).*\(4,\)"):
         nuvmatch.nuv([1, 2, 3], [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("measure", ["nuv", "ncc", "mi", "ssd"])
+@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+def test_a_map_can_be_put_where_one_likes(measure, layout, rng):
+    image = rng.integers(0, 256, (30, 40)).astype(np.uint8)
+    matcher = nuvmatch.Matcher(image[5:12, 6:15], measure=measure)
+    space = np.full((48, 64), np.nan, np.float32, order="F" if layout == "F" else "C")
+    out = space[::2, ::2] if layout == "strided" else space[:24, :32]
+    if layout == "C":
+        out = np.ascontiguousarray(out)
+    assert matcher.score_map(image, out=out) is out
+    assert_array_equal(out, matcher.score_map(image))
+    precise = np.empty(out.shape)
+    matcher.score_map(image, out=precise)
+    assert_array_equal(
+        precise,
+        nuvmatch.score_map(image, image[5:12, 6:15], measure=measure, dtype=np.float64),
+    )
+
+
+def test_a_map_may_be_put_over_its_image(rng):
+    image = rng.random((100, 100)).astype(np.float32)
+    matcher = nuvmatch.Matcher(image[5:14, 6:18].copy())
+    expected = matcher.score_map(image)
+    out = image[:92, :89]
+    assert_array_equal(matcher.score_map(image, out=out), expected)
+
+
+def test_maps_of_one_matcher_are_independent(rng):
+    image = rng.integers(0, 256, (30, 40)).astype(np.uint8)
+    matcher = nuvmatch.Matcher(image[5:12, 6:15])
+    first = matcher.score_map(image)
+    kept = first.copy()
+    matcher.score_map(image[::-1])
+    assert_array_equal(first, kept)
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "words"),
+    [
+        ([[0.0]], TypeError, "list"),
+        (np.empty((24, 31), np.float32), ValueError, r"\(24, 31\).*\(24, 32\)"),
+        (np.empty((24, 32), np.float16), ValueError, "float16"),
+        (np.empty((24, 32), ">f4"), ValueError, ">f4"),
+        (np.empty((24, 32), np.float32), ValueError, "float64"),
+        (np.broadcast_to(np.float64(0), (24, 32)), ValueError, "read-only"),
+    ],
+)
+def test_an_unsuitable_place_for_a_map_is_refused(out, error, words, rng):
+    image = rng.integers(0, 256, (30, 40)).astype(np.uint8)
+    matcher = nuvmatch.Matcher(image[5:12, 6:15], dtype=np.float64)
+    with pytest.raises(error, match=words):
+        matcher.score_map(image, out=out)

@@ -40,14 +40,22 @@ def sum_again(
     """Sum the slices of the named windows in two passes.
 
     The unit of a window becomes its largest deviation, so that no contrast is too small.
-    For the other arguments see `Slices` and `TileSums`. Plain twin: ``naive.slice_sums``.
+    Plain twin: ``naive.slice_sums``.
 
     Parameters
     ----------
     raw : ndarray of shape (channels, rows + h - 1, columns + w - 1), int64 or float64
         Image greys less `offset`.
+    starts, ys, xs, channel
+        The places of `Slices`.
     window_ys, window_xs : ndarray of shape (n,)
         Which windows of the tile.
+    sums : ndarray of shape (slices, n), filled
+        Of ``(grey - mean) * unit``.
+    squares, unit : ndarray of shape (n,), filled
+        Sum of ``((grey - mean) * unit)^2``, and the unit.
+    means : ndarray of shape (channels, n), filled
+        In image greys.
     """
     channels = means.shape[0]
     pixels = ys.size // channels
@@ -82,11 +90,11 @@ def sum_again(
                     grey = difference(raw[c, top + ys[p], left + xs[p]], first, scale) - mean
                     part += grey
                     total += grey * grey
-                sums[k, top, left] = part
+                sums[k, i] = part
                 k += 1
-            means[c, top, left] = 2 * (0.5 * first + 0.5 * mean / scale) + offset
-        squares[top, left] = total
-        unit[top, left] = scale
+            means[c, i] = 2 * (0.5 * first + 0.5 * mean / scale) + offset
+        squares[i] = total
+        unit[i] = scale
 
 
 @jit

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .threads import Tile
+from .threads import Tile, scratch
 
 Form = type[np.uint8] | type[np.int32] | type[np.int64] | type[np.float64]
 
-# Window sums are exact in int64 while (pixels of the window) * (range of greys)^2 stays
-# below this; the shift to the window's mean needs the remaining bits.
+# Whole numbers up to this are exact in int64, and up to that in float64.
 EXACT_LIMIT = 2**60
+EXACT_FLOAT_LIMIT = 2**53
+
+_KEPT_BITS = 26
+_MOST_OF_FLOAT32 = 2.0**120
 
 _EIGHT_BITS = {"?": (0.0, 1.0), "B": (0.0, 255.0), "b": (-128.0, 127.0)}  # by type code
 
@@ -27,6 +30,8 @@ class Image:
     whole numbers of moderate range (less `offset`), int64 for any others (less `offset`),
     and float64. In the first two forms window sums are exact; in the others greys are
     multiplied by `scale`, a power of two, before anything is squared.
+    A float image may also be `rounded`: then its patches are int32, ``rint(grey * scale)``
+    less a whole `middle`.
     """
 
     planes: NDArray[Any]  # (channels, height, width), any type, any strides
@@ -35,6 +40,9 @@ class Image:
     offset: int = 0
     scale: float = 1.0
     bad: NDArray[np.bool_] | None = None  # (height, width): non-finite or masked out
+    largest: int = 0  # magnitude of whole numbers in a patch, at most
+    middle: int = 0
+    precise: "Image | None" = None  # of a rounded image: the image itself
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -44,7 +52,7 @@ class Image:
     @property
     def exact(self) -> bool:
         """Whether windows are summed without rounding."""
-        return self.form in (np.uint8, np.int32)
+        return self.form in (np.uint8, np.int32) and self.precise is None
 
     def crop(self, row: int, column: int, height: int, width: int) -> "Image":
         """Return a part of the image that is read just as the whole."""
@@ -52,16 +60,53 @@ class Image:
         bad = None if self.bad is None else self.bad[part]
         return replace(self, planes=self.planes[:, *part], bad=bad)
 
-    def patch(self, tile: Tile, window: tuple[int, int]) -> NDArray[Any]:
-        """Cut out the pixels under the tile's windows; bad ones come as 0."""
-        patch = np.array(
-            self.less_offset(self.planes[(slice(None), *_under(tile, window))]),
-            dtype=self.form,
-            order="C",
+    def rounded(self, window_pixels: int) -> "Image":
+        """Return an image of floats in whole numbers, if their sums are exact.
+
+        They keep 26 bits of the largest grey. So many a float32 has in the upper part of
+        its range; and as they depend on the largest grey alone, a part of an image is
+        mostly rounded as the whole.
+        """
+        magnitude = max(-self.grey_range[0], self.grey_range[1])
+        if self.form is not np.float64 or not 2.0**-900 < magnitude < 2.0**900:
+            return self
+        scale = math.ldexp(1.0, _KEPT_BITS - math.ceil(math.log2(magnitude)))
+        low, high = (round(grey * scale) for grey in self.grey_range)
+        middle = (low + high) // 2
+        largest = high - middle
+        if window_pixels * largest**2 > 2**62:
+            return self
+        return replace(
+            self, form=np.int32, scale=scale, middle=middle, largest=largest, precise=self
         )
+
+    def patch(self, tile: Tile, window: tuple[int, int], columns: int) -> NDArray[Any]:
+        """Cut out the pixels under the tile's windows; bad ones come as 0.
+
+        On the right it is filled up with zeros to so many columns of windows.
+        """
+        under = _under(tile, window)
+        pixels = self.planes[(slice(None), *under)]
+        pixels = self.less_offset(pixels) if self.precise is None else self._round(pixels)
+        shape = (len(pixels), pixels.shape[1], columns + window[1] - 1)
+        patch = scratch.array(f"patch of {self.form.__name__}", shape, self.form)
+        patch[:, :, : pixels.shape[2]] = pixels
+        patch[:, :, pixels.shape[2] :] = 0
         if self.bad is not None:
-            patch[:, self.bad[_under(tile, window)]] = 0
+            patch[:, :, : pixels.shape[2]][:, self.bad[under]] = 0
         return patch
+
+    def _round(self, pixels: NDArray[Any]) -> NDArray[np.int32]:
+        """Round pixels to whole numbers about the middle; what is bad has no meaning."""
+        narrow = pixels.dtype.itemsize <= 4 and self.scale < _MOST_OF_FLOAT32
+        scaled = scratch.array("scaled", pixels.shape, np.float32 if narrow else np.float64)
+        whole = scratch.array("rounded", pixels.shape, np.int32)
+        with np.errstate(all="ignore"):
+            np.multiply(pixels, scaled.dtype.type(self.scale), out=scaled, casting="same_kind")
+            np.rint(scaled, out=scaled)
+            np.copyto(whole, scaled, casting="unsafe")
+        whole -= self.middle
+        return whole
 
     def less_offset(self, pixels: NDArray[Any]) -> NDArray[Any]:
         """Subtract the offset without loss: what is left fits an int64."""
@@ -71,12 +116,17 @@ class Image:
         wide = pixels.astype(np.uint64 if pixels.dtype.kind == "u" else np.int64).view(np.uint64)
         return (wide - np.uint64(self.offset % 2**64)).view(np.int64)
 
-    def bad_patch(self, tile: Tile, window: tuple[int, int]) -> NDArray[np.uint8] | None:
+    def bad_patch(
+        self, tile: Tile, window: tuple[int, int], columns: int
+    ) -> NDArray[np.uint8] | None:
         """Cut out where pixels are bad, shape (1, rows, columns); None if nowhere."""
-        if self.bad is None:
+        under = _under(tile, window)
+        if self.bad is None or not self.bad[under].any():
             return None
-        bad = self.bad[_under(tile, window)]
-        return np.array(bad[None], dtype=np.uint8, order="C") if bad.any() else None
+        bad = self.bad[under]
+        patch = np.zeros((1, len(bad), columns + window[1] - 1), np.uint8)
+        patch[0, :, : bad.shape[1]] = bad
+        return patch
 
 
 def _under(tile: Tile, window: tuple[int, int]) -> tuple[slice, slice]:
@@ -98,7 +148,7 @@ def prepare(
     image_mask : ndarray of shape (height, width), or None
         False where a pixel must not be used.
     window_pixels : int
-        How many pixels of one channel a window sums at most.
+        How many pixels of one channel a window has, counted or not.
     """
     bad = None if image_mask is None or image_mask.all() else ~image_mask
     kind = planes.dtype.kind
@@ -106,16 +156,17 @@ def prepare(
         finite = np.isfinite(planes).all(axis=0)
         if not finite.all():
             bad = ~finite if bad is None else bad | ~finite
-    elif planes.dtype in (np.bool_, np.uint8) and window_pixels * 255 < 2**31:
-        return Image(planes, np.uint8, _EIGHT_BITS[planes.dtype.char], bad=bad)
+    elif planes.dtype in (np.bool_, np.uint8) and (window_pixels * 255) ** 2 < EXACT_FLOAT_LIMIT:
+        return Image(planes, np.uint8, _EIGHT_BITS[planes.dtype.char], bad=bad, largest=255)
     low, high = _extremes(planes, bad)
     grey_range = _EIGHT_BITS.get(planes.dtype.char, (float(low), float(high)))
     scale = unit_scale(max(-grey_range[0], grey_range[1]))
     if kind == "f":
         return Image(planes, np.float64, grey_range, scale=scale, bad=bad)
     span = int(high) - int(low)
-    if window_pixels * span**2 < EXACT_LIMIT:
-        return Image(planes, np.int32, grey_range, offset=int(low), bad=bad)
+    squares_fit = window_pixels * span**2 < EXACT_LIMIT
+    if squares_fit and window_pixels**2 * span < EXACT_FLOAT_LIMIT:
+        return Image(planes, np.int32, grey_range, offset=int(low), bad=bad, largest=span)
     middle = int(low) + (span + 1) // 2
     return Image(planes, np.int64, grey_range, offset=middle, scale=2.0**-63, bad=bad)
 

@@ -1,6 +1,5 @@
 """Covariance of every window with a template: by FFT, and exactly where that is not enough."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .again import multiply_again
+from .fourier import Correlator, error_bound
 from .images import Image, unit_scale
+from .moments import tile_moments
 from .slices import Slices
-from .sums import tile_sums, tolerance
+from .sums import tolerance
 from .threads import Tile, run, tiles
 
-# |error of a correlation by FFT| <= this * |patch| * |template| (Euclidean norms). The
-# largest seen over sizes, noise, steps and constants is a twentieth of it.
-_FFT_ERROR = 2.0**-50
 _LEAST_SIDE = 256
 
 
@@ -83,6 +81,7 @@ def for_each_product(
     pattern: Pattern,
     score: Callable[[TileProducts], NDArray[np.float64]],
     out: NDArray[Any],
+    nothing: float,
     n_threads: int,
 ) -> None:
     """Fill a score map from the products of every window with the pattern.
@@ -90,31 +89,27 @@ def for_each_product(
     Parameters
     ----------
     score : callable
-        Turns the products of a tile into its scores, shape (rows, columns).
+        Turns the products of a tile into its scores, shape (rows, columns); NaN where
+        there is no evidence.
+    nothing : float
+        What to write there.
     out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
     """
-    from scipy import fft  # a third of a second that only these measures need
-
     slices = Slices.whole(pattern.mask, len(pattern.planes))
-    height, width = slices.shape
-    sides = [
-        fft.next_fast_len(min(max(_LEAST_SIDE, 6 * side), extent + side - 1), real=True)
+    shape = tuple(
+        min(max(_LEAST_SIDE, 6 * side) - side + 1, extent)
         for side, extent in zip(slices.shape, out.shape, strict=True)
-    ]
-    spectrum = np.conj(fft.rfft2(pattern.planes, sides))
+    )
+    half = -(-shape[0] // 2)
+    correlator = Correlator(pattern.planes, (half, shape[1]))
     accuracy = tolerance(out.dtype)
 
-    def correlate(patch: NDArray[np.float64]) -> NDArray[np.float64]:
-        product = (fft.rfft2(patch, sides) * spectrum).sum(axis=0)
-        whole = fft.irfft2(product, sides, overwrite_x=True)
-        rows, columns = patch.shape[1] - height + 1, patch.shape[2] - width + 1
-        return np.asarray(whole[:rows, :columns])
-
     def task(tile: Tile) -> None:
-        out[tile.place] = score(_tile_products(image, pattern, slices, tile, correlate, accuracy))
+        products = _tile_products(image, pattern, slices, tile, correlator, accuracy)
+        scores = score(products)
+        out[tile.place] = np.where(np.isnan(scores), nothing, scores)
 
-    todo = tiles(out.shape, sides[0] - height + 1, sides[1] - width + 1)
-    run(task, todo, n_threads)
+    run(task, tiles(out.shape, *shape), n_threads)
 
 
 def _tile_products(
@@ -122,32 +117,54 @@ def _tile_products(
     pattern: Pattern,
     slices: Slices,
     tile: Tile,
-    correlate: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    correlator: Correlator,
     accuracy: float,
 ) -> TileProducts:
     d = slices.pixels
-    moments = tile_sums(image, slices, tile, accuracy)
-    squares = moments.squares - (moments.sums**2).sum(axis=0) / d
-    patch = moments.patch.astype(np.float64, copy=False)
+    moments = tile_moments(image, slices, tile, accuracy)
+    means, squares, unit = moments.settle()
+    width = tile.shape[1] + slices.shape[1] - 1
+    patch = moments.patch[:, :, :width].astype(np.float64)
+    totals = moments.totals[:, :, : tile.shape[1]].astype(np.float64)
     origin = np.rint(patch.mean(axis=(1, 2))) if image.exact else np.zeros(len(patch))
-    patch = patch - origin[:, None, None]
-    products = correlate(patch)
+    patch -= origin[:, None, None]
+    products = _correlate(correlator, patch, tile.shape)
     # No BLAS here: its threads, spinning, would take the cores from ours.
-    error = _FFT_ERROR * math.sqrt((patch**2).sum() * (pattern.planes**2).sum())
+    error = error_bound(float((patch**2).sum()), float((pattern.planes**2).sum()))
     if image.exact and pattern.whole and error < 0.25:
         products = np.rint(products)
         error = 0.0
     # From here on about the window's centre: whole numbers, whatever the patch around it.
     for c, total in enumerate(pattern.sums):
-        products -= total * (moments.centres[c] - origin[c])
-        products -= total / d * moments.sums[c]
+        centres = np.floor(totals[c] / d + 0.5) if image.exact else totals[c] / d
+        products -= total * (centres - origin[c])
+        products -= total / d * (totals[c] - d * centres)
     products[squares == 0] = 0
     lost = error > accuracy * np.sqrt(squares * pattern.squares)
-    lost = (lost | (moments.unit != image.scale)) & (squares > 0)
+    lost = (lost | (unit != image.scale)) & (squares > 0)
     window_ys, window_xs = np.nonzero(lost)
     centred = pattern.planes - (pattern.sums / d)[:, None, None]
     raw = moments.raw
     if image.exact and window_ys.size:
         raw = raw.astype(np.int64)
-    multiply_again(raw, centred, slices.ys, slices.xs, window_ys, window_xs, moments.unit, products)
-    return TileProducts(moments.means, squares, products, moments.unit)
+    _, ys, xs, _ = slices.places
+    multiply_again(raw, centred, ys, xs, window_ys, window_xs, unit, products)
+    return TileProducts(means, squares, products, unit)
+
+
+def _correlate(
+    correlator: Correlator, patch: NDArray[np.float64], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Sum products over all channels, for the upper and the lower windows at once."""
+    rows, columns = shape
+    half = -(-rows // 2)
+    height = patch.shape[1] - rows + 1
+    products = np.zeros((2, half, columns))
+    for c, plane in enumerate(patch):
+        both = np.zeros((half + height - 1, plane.shape[1]), np.complex128)
+        both.real = plane[: half + height - 1]
+        both.imag[: rows - half + height - 1] = plane[half:]
+        found = correlator.correlate(correlator.transform(both), c, (half, columns))
+        products[0] += found.real
+        products[1] += found.imag
+    return products.reshape(-1, columns)[:rows]

@@ -2,12 +2,19 @@
 
 import contextlib
 import itertools
+import math
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 MAX_THREADS = 256
+
+_MOST_KEPT = 8 * 2**20  # bytes of one array
 
 
 class Tile(NamedTuple):
@@ -29,16 +36,17 @@ class Tile(NamedTuple):
         return slice(self.top, self.bottom), slice(self.left, self.right)
 
 
-def tiles(shape: tuple[int, int], max_rows: int, max_columns: int) -> list[Tile]:
+def tiles(shape: tuple[int, int], max_rows: int, max_columns: int, lanes: int = 1) -> list[Tile]:
     """Cut a score map into blocks of nearly equal size, row by row.
 
-    The cut depends on the arguments alone, so that results do not depend on threads.
+    All but the last of a row have a multiple of `lanes` columns. The cut depends on the
+    arguments alone, so that results do not depend on threads.
     """
     rows, columns = (
-        [extent * i // parts for i in range(parts + 1)]
-        for extent, parts in (
-            (shape[0], -(-shape[0] // max_rows)),
-            (shape[1], -(-shape[1] // max_columns)),
+        [min(-(-extent // step) * i // parts * step, extent) for i in range(parts + 1)]
+        for extent, parts, step in (
+            (shape[0], -(-shape[0] // max_rows), 1),
+            (shape[1], -(-shape[1] // max_columns), lanes),
         )
     )
     return [
@@ -55,6 +63,30 @@ def available_cpus() -> int:
     except AttributeError:  # macOS and Windows have no affinity
         return os.cpu_count() or 1
 
+
+class Scratch(threading.local):
+    """Memory of a thread that is used again from tile to tile, and from call to call.
+
+    Fresh memory costs more time than what is done in it: the system clears each page.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, NDArray[np.uint8]] = {}
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """Return an uninitialised array, valid until the next one of that name."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        held = self._held.get(name)
+        if held is None or held.size < size:
+            held = self._held[name] = np.empty(size, np.uint8)
+        return held[:size].view(dtype).reshape(shape)
+
+    def trim(self) -> None:
+        """Let go of what is too large to keep from call to call."""
+        self._held = {name: held for name, held in self._held.items() if held.size <= _MOST_KEPT}
+
+
+scratch = Scratch()
 
 _pool: ThreadPoolExecutor | None = None
 
@@ -85,10 +117,6 @@ def run(task: Callable[[Tile], None], todo: Sequence[Tile], n_threads: int) -> N
     """
     helpers = min(n_threads, len(todo)) - 1
     queue = iter(todo)  # next() on a list iterator is atomic under the GIL
-    if helpers <= 0:
-        for tile in queue:
-            task(tile)
-        return
     stopped = False
 
     def work() -> None:
@@ -101,6 +129,8 @@ def run(task: Callable[[Tile], None], todo: Sequence[Tile], n_threads: int) -> N
         except BaseException:
             stopped = True
             raise
+        finally:
+            scratch.trim()
 
     futures: list[Future[None]] = []
     try:

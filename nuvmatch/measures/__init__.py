@@ -1,8 +1,4 @@
-"""The measures by name: each is made once for a template and fills score maps.
-
-A measure writes NaN where a window gives no evidence; what that means to the user is
-the matcher's affair.
-"""
+"""The measures by name: each is made once for a template and fills score maps."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -20,8 +16,8 @@ from .template import Template
 class Measure(Protocol):
     """A dissimilarity of one template to every window of an image."""
 
-    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
-        """Fill a score map; NaN where a window gives no evidence."""
+    def fill(self, image: Image, out: NDArray[Any], nothing: float, n_threads: int) -> None:
+        """Fill a score map, with `nothing` where a window gives no evidence."""
 
 
 MEASURES: dict[str, Callable[[Template], Measure]] = {

@@ -6,14 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import jit
+from ..engine.boxes import box_sums
+from ..engine.covers import ADDERS
 from ..engine.images import Image
-from ..engine.slices import Slices
-from ..engine.sums import tile_sums, tolerance
-from ..engine.threads import Tile, run, tiles
+from ..engine.moments import add_up, tile_moments
+from ..engine.plan import addition_tile
+from ..engine.slices import Program, Slices
+from ..engine.sums import tolerance
+from ..engine.threads import Tile, run, scratch, tiles
 from .template import Template
 
-_TILE_WINDOWS = 8192
-_MOST_IMAGE_BINS = 65536  # that labels of two bytes can tell apart
+_MOST_IMAGE_BINS = 65536
+_ADDER = ADDERS[np.dtype(np.uint8)]
 
 
 class MutualInformation:
@@ -21,6 +25,9 @@ class MutualInformation:
 
     The window's greys fall into bins of equal width over the value range. Colours are
     pooled: I and H are summed over the channels.
+
+    A cell of the joint histogram is the sum of a slice over the image that is 1 where a
+    pixel falls into the bin, and 0 elsewhere.
     """
 
     def __init__(self, template: Template, *, by: Literal["template", "window"]) -> None:
@@ -31,48 +38,71 @@ class MutualInformation:
             )
         self._template = template
         self._by_window = by == "window"
-        self._slices = Slices.whole(template.mask, len(template.cuts))
-        label_bins = max(cut.counts.size for cut in template.cuts)
-        cells = label_bins * template.image_bins
-        # A cell of the joint histogram is label + label_bins * image bin. Pixels that do
-        # not count go to as many cells again, which nobody reads.
-        self._cell_type = np.uint16 if 2 * cells <= 65536 else np.int32
-        labels = np.where(template.labels < 0, cells, template.labels)
-        self._labels = labels.astype(self._cell_type)
-        self._label_bins = label_bins
+        self._whole = Slices.whole(template.mask, len(template.cuts))
+        self._slices = [Slices(labels[None]) for labels in template.labels]
         n_log_n = np.arange(template.pixels + 1.0)
         n_log_n[1:] *= np.log(n_log_n[1:])
         self._n_log_n = n_log_n
-        self._label_terms = np.array([n_log_n[cut.counts].sum() for cut in template.cuts])
+        self._label_terms = [n_log_n[cut.counts].sum() for cut in template.cuts]
 
-    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
+    def fill(self, image: Image, out: NDArray[Any], nothing: float, n_threads: int) -> None:
         """Fill a score map."""
-        image_cells = self._bin_image(image)
-        height, width = self._slices.shape
+        bins = self._bin_image(image)
         accuracy = tolerance(out.dtype)
 
-        def task(tile: Tile) -> None:
-            evidence = tile_sums(image, self._slices, tile, accuracy).squares
-            scores = np.empty(tile.shape)
-            rows = slice(tile.top, tile.bottom + height - 1)
-            columns = slice(tile.left, tile.right + width - 1)
-            joint_histograms(
-                np.ascontiguousarray(image_cells[:, rows, columns]),
-                self._labels,
-                self._label_bins,
-                self._template.image_bins,
-                self._n_log_n,
-                self._label_terms,
-                self._by_window,
-                scores,
-            )
-            out[tile.place] = np.where(evidence > 0, scores, np.nan)
+        windows = out.size * self._template.image_bins
+        searched = [s.worth_a_search(_ADDER, windows, exact=True) for s in self._slices]
 
-        columns = min(out.shape[1], 512)
-        run(task, tiles(out.shape, max(1, _TILE_WINDOWS // columns), columns), n_threads)
+        def task(tile: Tile) -> None:
+            moments = tile_moments(image, self._whole, tile, accuracy)
+            evidence = moments.settle().scatter
+            shape = moments.scatter.shape
+            information = scratch.array("information", shape, np.float64)
+            entropy = scratch.array("entropy", shape, np.float64)
+            information[:], entropy[:] = 0, 0
+            for c, slices in enumerate(self._slices):
+                program = slices.program(_ADDER, 1, searched=searched[c])
+                self._add_channel(bins[c], program, c, tile, information, entropy)
+            scores = share_left(information, entropy)[:, : tile.shape[1]]
+            out[tile.place] = np.where(evidence > 0, scores, nothing)
+
+        most = max(slices.counts.size for slices in self._slices)
+        run(task, tiles(out.shape, *addition_tile(most)), n_threads)
+
+    def _add_channel(
+        self,
+        bins: NDArray[Any],
+        program: Program,
+        channel: int,
+        tile: Tile,
+        information: NDArray[np.float64],
+        entropy: NDArray[np.float64],
+    ) -> None:
+        """Add what one channel knows, and could know, about the other image."""
+        slices = self._slices[channel]
+        height, width = slices.shape
+        rows, padded = information.shape
+        under = bins[tile.top : tile.bottom + height - 1, tile.left : tile.right + width - 1]
+        plane = scratch.array("in bin", (1, len(under), padded + width - 1), np.uint8)
+        plane[:, :, under.shape[1] :] = 0
+        whole = scratch.array("whole", (1, rows, padded), np.uint32)
+        cells = scratch.array("cells", (program.plane.size, rows, padded), _ADDER.whole)
+        rest = scratch.array("rest", (slices.counts.size, rows, padded), _ADDER.whole)
+        rest[:] = slices.counts[:, None, None]
+        joint, of_image = np.zeros((2, rows, padded))
+        for i in range(self._template.image_bins - 1):
+            np.equal(under, i, out=plane[0, :, : under.shape[1]])
+            box_sums(plane.astype(np.uint16), height, width, whole)
+            add_up(plane, program, whole, cells)
+            add_terms(cells[: len(rest)], self._n_log_n, joint, of_image)
+            rest -= cells[: len(rest)]
+        add_terms(rest, self._n_log_n, joint, of_image)
+        everything, of_template = self._n_log_n[-1], self._label_terms[channel]
+        information += joint - of_image - of_template + everything
+        entropy += everything - (of_image if self._by_window else of_template)
 
     def _bin_image(self, image: Image) -> NDArray[Any]:
-        """First cell of each pixel's bin; greys beyond the range fall in the last bins."""
+        """Bin of each pixel; greys beyond the range fall in the last bins."""
         value_range = self._template.value_range or image.grey_range
         low, high = value_range
         if high - low == np.inf:
@@ -82,79 +112,55 @@ class MutualInformation:
         if shift:
             low, high = low - image.offset, high - image.offset
         edges = np.linspace(low, high, self._template.image_bins + 1)[1:-1]
-        image_cells = np.empty(image.planes.shape, self._cell_type)
+        if image.planes.dtype == np.uint8:
+            of_grey = np.searchsorted(edges, np.arange(256), side="right")
+            return np.asarray(of_grey.astype(np.uint16)[image.planes])
+        bins = np.empty(image.planes.shape, np.min_scalar_type(edges.size))
         for c, plane in enumerate(image.planes):
             for row, greys in enumerate(plane):  # row by row: the bins come as int64
                 own = image.less_offset(greys) if shift else greys
-                bins = np.searchsorted(edges, own, side="right")
-                image_cells[c, row] = self._label_bins * bins
-        return image_cells
+                bins[c, row] = np.searchsorted(edges, own, side="right")
+        return bins
+
+
+def share_left(
+    information: NDArray[np.float64], entropy: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return ``1 - information / entropy``, cut to [0, 1]; 1 where there is no entropy."""
+    share = np.divide(information, entropy, out=np.zeros_like(entropy), where=entropy > 0)
+    return np.asarray(np.clip(1 - share, 0, 1))
 
 
 @jit
-def joint_histograms(
-    image_cells: NDArray[Any],
-    labels: NDArray[Any],
-    label_bins: int,
-    image_bins: int,
+def add_terms(
+    counts: NDArray[np.int32],
     n_log_n: NDArray[np.float64],
-    label_terms: NDArray[np.float64],
-    by_window: bool,
-    scores: NDArray[np.float64],
+    joint: NDArray[np.float64],
+    of_image: NDArray[np.float64],
 ) -> None:
-    """Score every window by its joint histogram with the template's labels.
+    """Add ``n log n`` of one row of each window's joint histogram, and of its sum.
 
     Parameters
     ----------
-    image_cells : ndarray of shape (channels, rows + h - 1, columns + w - 1)
-        ``label_bins * bin`` of each pixel.
-    labels : ndarray of shape (channels, h, w), same type
-        ``label_bins * image_bins`` where a pixel counts not.
+    counts : ndarray of shape (slices, rows, columns)
+        How many pixels of each slice fall into one bin of the image.
     n_log_n : ndarray of shape (pixels + 1,)
-    label_terms : ndarray of shape (channels,)
-        Sum of n log n over the template's bins.
-    scores : ndarray of shape (rows, columns), filled
+    joint, of_image : ndarray of shape (rows, columns)
+        Are added to.
 
     Plain twin: ``naive.mutual_information_map``.
     """
-    channels, height, width = labels.shape
-    rows, columns = scores.shape
-    pixels = n_log_n.size - 1
-    cells = label_bins * image_bins
-    # Two histograms in turn: neighbours of one cell need not wait for each other.
-    even = np.zeros(2 * cells, np.int32)
-    odd = np.zeros(2 * cells, np.int32)
-    for top in range(rows):
-        for left in range(columns):
-            information = 0.0
-            entropy = 0.0
-            for c in range(channels):
-                for j in range(cells):
-                    even[j] = 0
-                    odd[j] = 0
-                plane = image_cells[c]
-                plane_labels = labels[c]
-                for y in range(height):
-                    cell = plane[top + y, left : left + width]
-                    label = plane_labels[y]
-                    x = 0  # a "while" here takes two thirds of the time of a "for"
-                    while x + 2 <= width:
-                        even[cell[x] + label[x]] += 1
-                        odd[cell[x + 1] + label[x + 1]] += 1
-                        x += 2
-                    while x < width:
-                        even[cell[x] + label[x]] += 1
-                        x += 1
-                joint_term = 0.0
-                image_term = 0.0
-                for i in range(0, cells, label_bins):
-                    count = 0
-                    for j in range(i, i + label_bins):
-                        both = even[j] + odd[j]
-                        joint_term += n_log_n[both]
-                        count += both
-                    image_term += n_log_n[count]
-                information += joint_term - image_term - label_terms[c] + n_log_n[pixels]
-                entropy += n_log_n[pixels] - (image_term if by_window else label_terms[c])
-            share = information / entropy if entropy > 0 else 0.0
-            scores[top, left] = min(max(1.0 - share, 0.0), 1.0)
+    slices, rows, columns = counts.shape
+    total = np.empty(columns, np.uint32)
+    for y in range(rows):
+        terms, of_bin = joint[y], of_image[y]
+        for x in range(columns):
+            total[x] = 0
+        for k in range(slices):
+            of_slice = counts[k, y]
+            for x in range(columns):
+                count = np.uint32(of_slice[x])  # without a sign, no index wraps around
+                terms[x] += n_log_n[count]
+                total[x] += count
+        for x in range(columns):
+            of_bin[x] += n_log_n[total[x]]

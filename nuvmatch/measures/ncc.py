@@ -17,9 +17,9 @@ class NCC:
         self._pattern = Pattern.from_greys(template.greys, template.mask)
         self._squared = squared
 
-    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
+    def fill(self, image: Image, out: NDArray[Any], nothing: float, n_threads: int) -> None:
         """Fill a score map."""
-        for_each_product(image, self._pattern, self._score, out, n_threads)
+        for_each_product(image, self._pattern, self._score, out, nothing, n_threads)
 
     def _score(self, tile: TileProducts) -> NDArray[np.float64]:
         squares = np.where(tile.squares > 0, tile.squares, np.nan)

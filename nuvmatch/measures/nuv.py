@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.images import Image
@@ -16,14 +15,17 @@ class NUV:
     """Share of a window's variance that the template's bins do not explain, in [0, 1]."""
 
     def __init__(self, template: Template) -> None:
-        self._slices = Slices.from_labels(template.labels)
+        self._slices = Slices(template.labels)
 
-    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
+    def fill(self, image: Image, out: NDArray[Any], nothing: float, n_threads: int) -> None:
         """Fill a score map."""
-        for_each_tile(image, self._slices, self._score, out, n_threads)
-
-    def _score(self, tile: TileSums) -> NDArray[np.float64]:
-        scores = np.empty(tile.squares.shape)
         slices = self._slices
-        piecewise_constant(tile.sums, tile.squares, slices.counts, slices.channel, scores)
-        return scores
+
+        def score(part: TileSums) -> None:
+            tile = part.tile
+            piecewise_constant(
+                part.sums, part.totals, part.scatter, slices.counts, slices.channel,
+                nothing, out, tile.top, tile.left, tile.shape[1],
+            )  # fmt: skip
+
+        for_each_tile(image, slices, score, out.dtype, out.shape, n_threads)

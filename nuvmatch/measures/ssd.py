@@ -18,9 +18,9 @@ class SSD:
         self._base = template.base
         self._pixels = template.pixels
 
-    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
+    def fill(self, image: Image, out: NDArray[Any], nothing: float, n_threads: int) -> None:
         """Fill a score map."""
-        for_each_product(image, self._pattern, self._score, out, n_threads)
+        for_each_product(image, self._pattern, self._score, out, nothing, n_threads)
 
     def _score(self, tile: TileProducts) -> NDArray[np.float64]:
         """Put the sums together from means and deviations, which lose no digits."""

@@ -1,5 +1,7 @@
 """Tone models: the share of a window's variance that the template leaves unexplained."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,59 +14,64 @@ _ROUNDING, _ROUNDING_PER_PIXEL = 1e-14, 2e-17
 
 @jit
 def piecewise_constant(
-    sums: NDArray[np.float64],
-    squares: NDArray[np.float64],
+    sums: NDArray[Any],
+    totals: NDArray[Any],
+    scatter: NDArray[np.float64],
     counts: NDArray[np.int64],
     channel: NDArray[np.int64],
-    out: NDArray[np.float64],
+    nothing: float,
+    out: NDArray[Any],
+    top: int,
+    first: int,
+    columns: int,
 ) -> None:
     """PWC nUV: one free grey for each bin (the paper's measure).
 
-    ``D = (Q - sum_j s_j^2 / n_j) / (Q - sum_c S_c^2 / d)``, cut to [0, 1], where S_c is
-    the sum over the slices of channel c. What rounding alone can leave unexplained
-    counts as 0. NaN where Q is 0 or NaN: no evidence.
+    ``D = 1 - sum_j (s_j - n_j S / d)^2 / n_j / V``, cut to [0, 1], where S is the sum over
+    the slices of a channel, d = sum_j n_j, and V the scatter of the window. This is the
+    paper's ``(Q - sum_j s_j^2 / n_j) / (Q - S^2 / d)`` without the loss of digits in its
+    differences. What rounding alone can leave unexplained counts as 0.
 
     Parameters
     ----------
-    sums : ndarray of shape (slices, rows, columns)
-        s_j, about any centre near the window's mean.
-    squares : ndarray of shape (rows, columns)
-        Q, about the same centre.
+    sums : ndarray of shape (slices, rows, >= columns)
+        s_j, about any common origin.
+    totals : ndarray of shape (channels, rows, >= columns)
+        S of each channel.
+    scatter : ndarray of shape (rows, >= columns)
+        V, of all channels. Where it is 0 or NaN there is no evidence.
     counts, channel : ndarray of shape (slices,)
         n_j, and the channel of each slice, ascending.
-    out : ndarray of shape (rows, columns), filled
+    nothing : float
+        What to write where there is no evidence.
+    out : ndarray of shape (H - h + 1, W - w + 1)
+        The whole score map, filled from (top, first) on.
 
-    Plain twin: ``naive.nuv``.
+    Plain twin: ``naive.nuv_window``.
     """
-    slices, rows, columns = sums.shape
+    slices, rows, _ = sums.shape
     explained = np.empty(columns)
-    mean_part = np.empty(columns)
-    of_channel = np.empty(columns)
-    rounding = _ROUNDING + _ROUNDING_PER_PIXEL * counts.sum()
+    total = np.empty(columns)
+    pixels = float(counts[channel == 0].sum())
+    rounding = _ROUNDING + _ROUNDING_PER_PIXEL * pixels * (channel[-1] + 1)
     for y in range(rows):
         for x in range(columns):
             explained[x] = 0.0
-            mean_part[x] = 0.0
-            of_channel[x] = 0.0
-        pixels = 0
         for k in range(slices):
-            s = sums[k, y]
-            weight = 1.0 / counts[k]
-            for x in range(columns):
-                explained[x] += s[x] * s[x] * weight
-                of_channel[x] += s[x]
-            pixels += counts[k]
-            if k + 1 == slices or channel[k + 1] != channel[k]:
-                weight = 1.0 / pixels
+            if k == 0 or channel[k] != channel[k - 1]:
+                of_window = totals[channel[k], y]
                 for x in range(columns):
-                    mean_part[x] += of_channel[x] * of_channel[x] * weight
-                    of_channel[x] = 0.0
-                pixels = 0
+                    total[x] = of_window[x]
+            of_slice = sums[k, y]
+            count = float(counts[k])
+            weight = 1.0 / (count * pixels * pixels)
+            for x in range(columns):
+                deviation = pixels * of_slice[x] - count * total[x]
+                explained[x] += deviation * deviation * weight
+        line = out[top + y, first : first + columns]
+        whole = scatter[y]
         for x in range(columns):
-            q = squares[y, x]
-            if q > 0.0:
-                within = q - explained[x]
-                share = within / (q - mean_part[x]) if within > rounding * q else 0.0
-                out[y, x] = min(share, 1.0)
-            else:
-                out[y, x] = np.nan
+            within = whole[x] - explained[x]
+            share = within / whole[x]
+            share = share if within > rounding * whole[x] else 0.0
+            line[x] = share if whole[x] > 0.0 else nothing

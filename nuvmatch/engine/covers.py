@@ -1,0 +1,317 @@
+"""Slices as few additions: of single pixels, and of runs between two running sums.
+
+The grey of a pixel is one addition. A run of neighbours in a line of the template is the
+difference of two places of the image's running sum, whatever its length. Each line goes
+from run to run, and sets single pixels right within a run; the cheapest way to do so is
+found by dynamic programming (Viterbi's algorithm, all lines at once).
+
+What is summed need not be a slice: it may be the union of a slice and all above it. These
+share their boundaries with their neighbours, which saves a run wherever tones change
+gradually. Slices and unions alike are the branches of a tree with one slice at its root,
+that is what the others leave over of the window's sum.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.int64]
+Costs = NDArray[np.int32]
+
+_LONGEST_LINE = 256  # so that a piece of one line fits 16 bits
+_PIXELS_AT_ONCE = 2**19
+_EVERY_LINE = 48
+
+
+class Adder(NamedTuple):
+    """How pixels of one type are added up.
+
+    Prices are in picoseconds for 32 windows, as `python -m benchmarks.tune` finds them.
+    """
+
+    piece: type[np.generic]  # type in which a piece of a slice is summed
+    whole: type[np.generic]  # type in which its pieces are
+    axes: tuple[int, ...]  # of the running sums that may be used
+    pixel: int  # price of adding a pixel
+    run: int  # of adding or subtracting a running sum
+    another: int  # of another piece
+    running: int  # of making the running sums of an image
+
+    def limit(self, largest: int) -> int:
+        """How many pixels of that size a piece may have, so that its sum fits its type."""
+        if self.piece is np.float64:
+            return _LONGEST_LINE  # few terms are added in turn
+        room = int(np.iinfo(np.dtype(self.piece)).max) // max(largest, 1)
+        # Few different limits, so that what is found for one serves many images.
+        return room if room < 2 * _LONGEST_LINE else int(2 ** (room.bit_length() - 1))
+
+
+# By type of pixel. Running sums of floats would lose digits.
+ADDERS = {
+    np.dtype(np.uint8): Adder(np.uint16, np.int32, (0, 1), 370, 550, 2500, 35_000),
+    np.dtype(np.int32): Adder(np.int32, np.float64, (0, 1), 1080, 1100, 5000, 30_000),
+    np.dtype(np.float64): Adder(np.float64, np.float64, (), 2000, 2000, 4000, 45_000),
+}
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Which unions of slices are summed: for each slice, the one that it hangs on.
+
+    The sum that belongs to a slice is taken over it and all that hangs on it.
+    """
+
+    root: int
+    parents: Indices  # (slices,); the root's is -1
+    between: Costs  # (slices, slices): branches from one slice to another
+
+    @classmethod
+    def star(cls, slices: int, root: int) -> "Tree":
+        """Hang every slice on the root."""
+        return cls._of(root, np.full(slices, root), (np.arange(slices) != root).astype(np.int32))
+
+    @classmethod
+    def path(cls, slices: int, root: int, outside: int) -> "Tree":
+        """Hang every slice on its neighbour, and those from `outside` on on the root."""
+        index = np.arange(slices)
+        parents = np.where(index < outside, index - np.sign(index - root), root)
+        return cls._of(root, parents, np.where(index < outside, abs(index - root), 1))
+
+    @classmethod
+    def _of(cls, root: int, parents: Indices, depth: Indices) -> "Tree":
+        """Work out the distances: down from the root, a slice is one step from its parent."""
+        order = np.argsort(depth, kind="stable")
+        between = np.zeros((parents.size, parents.size), np.int32)
+        for i, k in enumerate(order[1:], 1):
+            known = order[:i]
+            between[k, known] = between[known, k] = between[parents[k], known] + 1
+        parents[root] = -1
+        return cls(root, parents, between)
+
+    @property
+    def steps(self) -> Indices:
+        """(slices - 1, 2): from the root on, whose sum is to be taken from whose."""
+        order = np.argsort(self.between[self.root], kind="stable")[1:]
+        return np.stack([order, self.parents[order]], axis=1).astype(np.int64)
+
+    def holds(self, member: int, slice_: int) -> bool:
+        """Whether the sum that belongs to a slice is taken over a member too."""
+        return bool(
+            self.between[self.root, slice_] + self.between[slice_, member]
+            == self.between[self.root, member]
+        )
+
+
+@dataclass(frozen=True)
+class Cover:
+    """The additions for the slices of one plane, as the kernels take them.
+
+    A piece is a part of a slice small enough for the narrow type in which it is added up.
+    """
+
+    cost: int
+    axis: int  # of the running sums: 0 down the columns, 1 along the rows, -1 none are used
+    steps: Indices  # of the tree
+    ys: Indices  # (additions,)
+    xs: Indices
+    bounds: Indices  # (pieces, 5): first addition of subtracted pixels, subtracted runs,
+    #                  added pixels, added runs, and the end
+    starts: Indices  # (slices + 1,): first piece of each slice
+
+
+class _Way(NamedTuple):
+    """What is summed, and along which lines."""
+
+    tree: Tree
+    axis: int
+    limit: int
+    adder: Adder
+
+
+def cheapest_cover(
+    labels: NDArray[np.int64], slices: int, limit: int, adder: Adder, root: int | None = None
+) -> Cover:
+    """Find the cheapest way to sum all slices of a template but one.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (height, width)
+        0 .. slices - 1, or -1 where a pixel does not count. These pixels, if there are
+        any, are one more slice, the last.
+    limit : int
+        How many pixels a piece may have at most.
+    root : int, optional
+        Which slice is not to be summed; by default the one that saves most.
+    """
+    labels = np.where(labels < 0, slices, labels)
+    _, way = _best_way(labels, slices, limit, adder, root)
+    return _collect(_Lines.cut(labels, way), way)
+
+
+def plain_cover(
+    labels: NDArray[np.int64], slices: int, limit: int, adder: Adder, root: int | None = None
+) -> Cover:
+    """Sum all slices but one pixel by pixel; parameters are those of `cheapest_cover`."""
+    labels = np.where(labels < 0, slices, labels)
+    if root is None:
+        root = int(np.argmax(np.bincount(labels.ravel())))
+    count = max(slices, int(labels.max()) + 1)
+    way = _Way(Tree.star(count, root), -1, limit, adder)
+    return _collect(_Lines.cut(labels, way), way)
+
+
+def search_time(shape: tuple[int, int], slices: int) -> float:
+    """Picoseconds that it takes to find the cheapest cover, about."""
+    return (130 + 0.17 * slices**2) * 1e6 * sum(min(side, _LONGEST_LINE) for side in shape)
+
+
+def estimated_cost(
+    labels: NDArray[np.int64], slices: int, limit: int, adder: Adder, root: int | None = None
+) -> int:
+    """Estimate the cost of what `cheapest_cover` will find, in much less time."""
+    return _best_way(np.where(labels < 0, slices, labels), slices, limit, adder, root)[0]
+
+
+def _best_way(
+    labels: Indices, slices: int, limit: int, adder: Adder, root: int | None
+) -> tuple[int, _Way]:
+    """Choose tree and axis by some of the lines."""
+    counts = np.bincount(labels.ravel(), minlength=slices)
+    middle = int(np.searchsorted(np.cumsum(counts[:slices]), counts[:slices].sum() / 2))
+    trees = [Tree.star(counts.size, int(np.argmax(counts)) if root is None else root)]
+    if root is None and slices > 2:
+        trees.append(Tree.path(counts.size, middle, slices))
+    axes = [(trees[0], -1)] + [(tree, axis) for tree in trees for axis in adder.axes]
+    ways = [_Way(tree, axis, limit, adder) for tree, axis in axes]
+    costs = [_Lines.cut(labels, way, every=_EVERY_LINE).cost for way in ways]
+    best = int(np.argmin(costs))
+    return costs[best], ways[best]
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The way along lines of the template: its run at each place."""
+
+    cost: int  # of all lines
+    labels: Indices  # (length, lines): of the pixels, the root's beyond the template
+    runs: Indices  # (length + 1, lines): of the run before each place, the root's at the end
+    ys: Indices  # (length + 1, lines): where a place is in the template
+    xs: Indices
+
+    @classmethod
+    def cut(cls, labels: Indices, way: _Way, every: int | None = None) -> "_Lines":
+        """Cut a template into lines, and find the cheapest way along them.
+
+        With `every`, along about so many of the lines only.
+        """
+        tree, axis, limit, _ = way
+        of_lines = labels.T if axis == 1 else labels
+        length, width = of_lines.shape
+        longest = min(_LONGEST_LINE, limit, length)
+        parts = -(-length // longest)
+        padded = np.full((parts * longest, width), tree.root)
+        padded[:length] = of_lines
+        lines = padded.reshape(parts, longest, width).swapaxes(0, 1).reshape(longest, -1)
+        along, across = np.indices((longest + 1, lines.shape[1]))
+        along = np.minimum(along + across // width * longest, length)
+        step = 1 if every is None else -(-lines.shape[1] // every)
+        some, share = lines[:, ::step], lines.shape[1] / len(range(0, lines.shape[1], step))
+        runs = _cheapest_runs(some, way)
+        cost = _cost(some, runs, way, share)
+        ys, xs = (across % width, along) if axis == 1 else (along, across % width)
+        return cls(cost, some, runs, ys, xs)
+
+
+def _cost(lines: Indices, runs: Indices, way: _Way, share: float) -> int:
+    """Price of lines, times `share`."""
+    tree, axis, limit, adder = way
+    cost = adder.pixel * int(tree.between[runs[:-1], lines].sum())
+    if axis >= 0:
+        cost += adder.run * int(tree.between[runs[:-1], runs[1:]].sum())
+        cost += adder.run * int(tree.between[tree.root, runs[0]].sum())
+    pieces = int(tree.between[tree.root, lines].sum()) * share / limit + tree.parents.size - 1
+    return int(cost * share + adder.another * pieces) + (adder.running if axis >= 0 else 0)
+
+
+def _cheapest_runs(lines: Indices, way: _Way) -> Indices:
+    """Find the run before each place of lines (length, n): shape (length + 1, n)."""
+    tree, axis, _, _ = way
+    length, n = lines.shape
+    if axis < 0:
+        return np.full((length + 1, n), tree.root)
+    at_once = max(1, _PIXELS_AT_ONCE // (length * tree.parents.size))
+    parts = [_cheapest_way(lines[:, i : i + at_once], way) for i in range(0, n, at_once)]
+    return np.concatenate(parts, axis=1)
+
+
+def _cheapest_way(lines: Indices, way: _Way) -> Indices:
+    """Do the same for lines few enough to keep all costs: Viterbi's algorithm."""
+    tree, _, _, adder = way
+    change = adder.run * tree.between
+    mend = adder.pixel * tree.between
+    branches = tree.steps.tolist()
+    length, n = lines.shape
+    costs = np.empty((length, len(change), n), np.int32)
+    reached = np.repeat(change[:, [tree.root]], n, axis=1)
+    for place, labels in enumerate(lines):
+        np.add(reached, mend[:, labels], out=costs[place])
+        reached = costs[place].copy()
+        # Along the branches to the root, and back: the least of all costs plus distance.
+        for child, parent in reversed(branches):
+            np.minimum(reached[parent], reached[child] + adder.run, out=reached[parent])
+        for child, parent in branches:
+            np.minimum(reached[child], reached[parent] + adder.run, out=reached[child])
+    runs = np.full((length + 1, n), tree.root)
+    for place in range(length - 1, -1, -1):
+        runs[place] = (costs[place] + change[:, runs[place + 1]]).argmin(axis=0)
+    return runs
+
+
+def _collect(lines: _Lines, way: _Way) -> Cover:
+    """List the additions of each slice, piece by piece."""
+    tree, axis, limit, _ = way
+    before = np.vstack([np.full_like(lines.runs[:1], tree.root), lines.runs[:-1]])
+    inside = lines.runs[:-1]
+    slices = tree.parents.size
+    additions, bounds, starts, first = [], [], [0], 0
+    for k in range(slices):
+        if k != tree.root:
+            held = np.array([tree.holds(member, k) for member in range(slices)])
+            piece_of_line = _pieces(held[lines.labels].sum(axis=0), limit)
+            # A run's sum is the running sum behind its end less that at its beginning.
+            kinds = [
+                held[inside] & ~held[lines.labels],
+                ~held[before] & held[lines.runs],
+                ~held[inside] & held[lines.labels],
+                held[before] & ~held[lines.runs],
+            ]
+            found = [np.nonzero(kind) for kind in kinds]
+            along, across = (np.concatenate(places) for places in zip(*found, strict=True))
+            kind = np.repeat(np.arange(4), [places[0].size for places in found])
+            piece = piece_of_line[across]
+            ys, xs = lines.ys[along, across], lines.xs[along, across]
+            order = np.lexsort((xs, ys, kind, piece))
+            additions.append(np.stack([ys[order], xs[order]]))
+            pieces = int(piece_of_line[-1]) + 1
+            ends = np.searchsorted((4 * piece + kind)[order], np.arange(4 * pieces + 1))
+            for p in range(pieces):
+                bounds.append(first + ends[4 * p : 4 * p + 5])
+            first += order.size
+        starts.append(len(bounds))
+    ys, xs = np.concatenate([np.zeros((2, 0), np.int64), *additions], axis=1)
+    of_pieces = np.array(bounds, np.int64).reshape(-1, 5)
+    return Cover(lines.cost, axis, tree.steps, ys, xs, of_pieces, np.array(starts))
+
+
+def _pieces(counts: Indices, limit: int) -> Indices:
+    """Put lines after each other into one piece, and number it, while the limit allows."""
+    ends = np.cumsum(counts)
+    pieces = np.zeros(counts.size, np.int64)
+    held = 0
+    while held + limit < ends[-1]:
+        first = int(np.searchsorted(ends, held + limit, side="right"))
+        pieces[first] = 1
+        held = int(ends[first - 1])
+    return np.cumsum(pieces)
