@@ -1,14 +1,22 @@
-"""Time of one score map, ours against other libraries', interleaved in one process.
+"""Time of score maps, ours against other libraries', interleaved in one process.
 
-    python -m benchmarks.speed [--rounds 15] [--json FILE]
+    python -m benchmarks.speed [--only sizes float32 ..] [--rounds 9] [--json FILE]
 
-All are warm. A ratio is the median over rounds of (time / time of OpenCV's NCC in the same
-round); its spread is that ratio's quartiles.
+All are warm. A ratio is the median over rounds of (time / time of OpenCV's NCC of the same
+image as uint8 in the same round); its spread is that ratio's quartiles. Templates are cut
+from three fixed places of a photograph, since what our time depends on is how busy they are;
+a row is the place with the middle ratio. Where the C library lets one say so, memory is
+kept by the process ("fast heap"): otherwise OpenCV gives its pages back and fetches them
+anew in each call, which makes it slower, and us look better.
 """
 
 import argparse
 import json
+import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,53 +25,192 @@ import numpy as np
 import skimage.feature
 
 import nuvmatch
+from nuvmatch.engine.threads import available_cpus
 from nuvmatch.io import read_image
 
 from .environment import describe, environment
+from .plain import joint_histogram_map
 
 ROOT = Path(__file__).resolve().parents[1]
+FAST_HEAP = {
+    "MALLOC_MMAP_THRESHOLD_": str(2**32),
+    "MALLOC_TRIM_THRESHOLD_": str(2**32),
+    "MALLOC_TOP_PAD_": str(2**28),
+}
 BASE = "OpenCV NCC"
-
-# Image (height, width) and template side.
-CASES = [((512, 512), 16), ((512, 512), 32), ((1080, 1920), 16), ((1080, 1920), 64)]
-CASES += [((1080, 1920), 128)]
-SLOW = 1e9  # window pixels from which mutual information is left out
+HD = (1080, 1920)
+SIDES = (8, 16, 32, 64, 128, 256)
+PLACES = ((0.333, 0.5), (0.556, 0.208), (0.093, 0.781))  # smooth, busy, noisy
 
 
 def make_image(shape):
     """A photograph, enlarged where it must be, with noise of 3 grey levels."""
     photo = read_image(ROOT / "samples" / "photos" / "camera.png")
-    large = cv2.resize(photo, shape[::-1], interpolation=cv2.INTER_CUBIC).astype(float)
-    noise = np.random.default_rng(0).normal(0, 3, shape)
-    return np.clip(np.rint(large + noise), 0, 255).astype(np.uint8)
+    large = cv2.resize(photo, shape[::-1], interpolation=cv2.INTER_CUBIC).astype(np.float32)
+    large += np.random.default_rng(0).normal(0, 3, shape)
+    return np.clip(np.rint(large), 0, 255).astype(np.uint8)
 
 
-def contestants(image, template):
-    def ours(measure):
-        matcher = nuvmatch.Matcher(template, measure=measure)
-        return lambda: matcher.score_map(image)
-
-    row = {
-        BASE: lambda: cv2.matchTemplate(image, template, cv2.TM_CCOEFF_NORMED),
-        "scikit-image NCC": lambda: skimage.feature.match_template(image, template),
-        "nuvmatch ncc": ours("ncc"),
-        "nuvmatch nuv": ours("nuv"),
-    }
-    if image.size * template.size < SLOW:
-        row["nuvmatch mi"] = ours("mi")
-    return row
+def templates(image, side):
+    for row, column in PLACES:
+        top, left = int(row * image.shape[0]), int(column * image.shape[1])
+        top, left = min(top, image.shape[0] - side), min(left, image.shape[1] - side)
+        yield image[top : top + side, left : left + side].copy()
 
 
-def measure(shape, side, rounds):
+def opencv(image, template):
+    return lambda: cv2.matchTemplate(image, template, cv2.TM_CCOEFF_NORMED)
+
+
+def ours(image, template, **options):
+    matcher = nuvmatch.Matcher(template, **options)
+    return lambda: matcher.score_map(image)
+
+
+def correlation_each_bin(image, template):
+    """The way that the paper's reference takes: one correlation for each bin."""
+    labels = nuvmatch.Matcher(template).labels
+    slices = [(labels == k).astype(np.float32) for k in range(labels.max() + 1)]
+    return lambda: [cv2.matchTemplate(image, one, cv2.TM_CCORR) for one in slices]
+
+
+def as_float32(greys):
+    return (greys / 255).astype(np.float32)
+
+
+def ellipse(side):
+    y, x = np.indices((side, side)) / (side - 1) - 0.5
+    return x**2 + y**2 <= 0.25
+
+
+def sizes():
+    image = make_image(HD)
+    for side in SIDES:
+        for template in templates(image, side):
+            yield (
+                f"{side} x {side}",
+                {
+                    BASE: opencv(image, template),
+                    "nuvmatch nuv": ours(image, template),
+                    "nuvmatch ncc": ours(image, template, measure="ncc"),
+                    "OpenCV, each bin": correlation_each_bin(image.astype(np.float32), template),
+                    "scikit-image NCC": lambda t=template: skimage.feature.match_template(image, t),
+                },
+            )
+
+
+def float32():
+    image = make_image(HD)
+    for side in SIDES:
+        for template in templates(image, side):
+            yield (
+                f"{side} x {side}",
+                {
+                    BASE: opencv(image, template),
+                    "uint8": ours(image, template),
+                    "float32": ours(as_float32(image), as_float32(template)),
+                },
+            )
+
+
+def bins():
+    image = make_image(HD)
+    for side in SIDES:
+        for template in templates(image, side):
+            yield (
+                f"{side} x {side}",
+                {
+                    BASE: opencv(image, template),
+                    "8 bins": ours(image, template, bins=8),
+                    "16 bins": ours(image, template, bins=16),
+                },
+            )
+
+
+def masks():
+    image = make_image(HD)
+    for side in SIDES[1:]:
+        for template in templates(image, side):
+            noise = np.random.default_rng(0).random((side, side)) < 0.5
+            yield (
+                f"{side} x {side}",
+                {
+                    BASE: opencv(image, template),
+                    "no mask": ours(image, template),
+                    "ellipse": ours(image, template, mask=ellipse(side)),
+                    "random half": ours(image, template, mask=noise),
+                },
+            )
+
+
+def threads():
+    image = make_image(HD)
+    for side in SIDES:
+        for template in templates(image, side):
+            yield (
+                f"{side} x {side}",
+                {
+                    BASE: opencv(image, template),
+                    "one thread": ours(image, template, n_threads=1),
+                    "two threads": ours(image, template, n_threads=2),
+                },
+            )
+
+
+def pixels():
+    """Cost per window as images grow."""
+    for megapixels, shape in ((1, (1000, 1000)), (4, (2000, 2000)), (64, (8000, 8000))):
+        image = make_image(shape)
+        for side in (16, 64):
+            template = next(iter(templates(make_image(HD), side)))
+            yield (
+                f"{megapixels} MP, {side} x {side}",
+                {
+                    BASE: opencv(image, template),
+                    "nuvmatch nuv": ours(image, template),
+                },
+            )
+
+
+def mi():
+    image = make_image(HD)
+    for side in (16, 32):
+        for template in templates(image, side):
+            labels = nuvmatch.Matcher(template).labels
+            yield (
+                f"{side} x {side}",
+                {
+                    BASE: opencv(image, template),
+                    "nuvmatch nuv": ours(image, template),
+                    "nuvmatch mi": ours(image, template, measure="mi"),
+                    "plain loop MI": lambda lab=labels: joint_histogram_map(image, lab, 8),
+                },
+            )
+
+
+def latency():
+    image = make_image((64, 64))
+    for template in templates(image, 16):
+        yield (
+            "64 x 64, 16 x 16",
+            {
+                BASE: opencv(image, template),
+                "nuvmatch nuv": ours(image, template),
+            },
+        )
+
+
+SECTIONS = {f.__name__: f for f in (sizes, float32, bins, masks, threads, pixels, mi, latency)}
+
+
+def measure(calls, rounds):
     """Seconds of each contestant in each round."""
-    image = make_image(shape)
-    row, column = shape[0] // 3, shape[1] // 2
-    row_of_calls = contestants(image, image[row : row + side, column : column + side])
-    for call in row_of_calls.values():
+    for call in calls.values():
         call()
-    times = {name: [] for name in row_of_calls}
+        call()
+    times = {name: [] for name in calls}
     for _ in range(rounds):
-        for name, call in row_of_calls.items():
+        for name, call in calls.items():
             start = time.perf_counter()
             call()
             times[name].append(time.perf_counter() - start)
@@ -83,50 +230,82 @@ def summarise(times):
     return summary
 
 
-def run(cases, rounds):
-    """Measure all cases; return the results and where they were taken."""
-    where = environment()
-    print(describe(where))
-    results = []
-    for shape, side in cases:
-        times = summarise(measure(shape, side, rounds))
-        results.append({"image": shape, "template": side, "times": times})
-        for name, row in times.items():
-            low, high = row["ratio_quartiles"]
+def run_section(name, rounds):
+    """Measure a section: for each case, contestant by contestant, the middle place."""
+    places = {}
+    for case, calls in SECTIONS[name]():
+        summary = summarise(measure(calls, rounds if name != "latency" else 50 * rounds))
+        places.setdefault(case, []).append(summary)
+    results = {}
+    for case, of_case in places.items():
+        results[case] = {}
+        for contestant in of_case[0]:
+            rows = sorted((summary[contestant] for summary in of_case), key=lambda r: r["ratio"])
+            middle = dict(rows[len(rows) // 2])
+            middle["ratio_of_places"] = [row["ratio"] for row in rows]
+            results[case][contestant] = middle
+            low, high = middle["ratio_quartiles"]
+            of_places = " ".join(f"{ratio:.2f}" for ratio in middle["ratio_of_places"])
             print(
-                f"{shape[0]:5} x {shape[1]:<5} {side:3} x {side:<3} {name:18} "
-                f"{row['milliseconds']:8.2f} ms  ratio {row['ratio']:6.2f} "
-                f"({low:.2f} .. {high:.2f})"
+                f"{name:8} {case:18} {contestant:18} {middle['milliseconds']:9.3f} ms  ratio "
+                f"{middle['ratio']:6.2f} ({low:.2f} .. {high:.2f})  places {of_places}",
+                flush=True,
             )
-    return results, where
+    return results
 
 
-def table(results, where):
-    """Markdown: median times, and ratios to OpenCV's NCC in brackets."""
-    names = list(results[0]["times"])
+def run(names, rounds, fast_heap):
+    """Measure sections in a fresh process, whose heap keeps its pages or does not."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "results.json"
+        command = [sys.executable, "-m", "benchmarks.speed", "--here", "--only", *names]
+        command += ["--rounds", str(rounds), "--json", str(file)]
+        heap = FAST_HEAP if fast_heap else {}
+        subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, **heap})
+        return json.loads(file.read_text())
+
+
+def table(measured):
+    """Markdown: median times at the middle place, and ratios to OpenCV's NCC in brackets."""
+    results, where = measured["sections"]["sizes"], measured["environment"]
+    names = list(next(iter(results.values())))
     lines = [
-        f"| image | template | {' | '.join(names)} |",
-        f"|---|---|{'---:|' * len(names)}",
+        f"| template | {' | '.join(names)} | nuv at three places |",
+        f"|---|{'---:|' * (len(names) + 1)}",
     ]
-    for result in results:
-        height, width = result["image"]
-        side = result["template"]
-        cells = [result["times"].get(name) for name in names]
-        texts = [f"{c['milliseconds']:.1f} ms ({c['ratio']:.2f})" if c else "" for c in cells]
-        lines.append(f"| {height} x {width} | {side} x {side} | {' | '.join(texts)} |")
+    for case, row in results.items():
+        cells = [f"{c['milliseconds']:.1f} ms ({c['ratio']:.2f})" for c in row.values()]
+        cells.append(" ".join(f"{r:.2f}" for r in row["nuvmatch nuv"]["ratio_of_places"]))
+        lines.append(f"| {case} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", f"Measured on: {describe(where)}."])
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--quick", action="store_true", help="the smallest case, 3 rounds")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.speed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--quick", action="store_true", help="one small section, 3 rounds")
+    parser.add_argument("--here", action="store_true", help="in this process, as its heap is")
     options = parser.parse_args(arguments)
-    cases, rounds = (CASES[:1], 3) if options.quick else (CASES, options.rounds)
-    results, where = run(cases, rounds)
+    names, rounds = (["latency"], 3) if options.quick else (options.only, options.rounds)
+    if options.here:
+        where = environment()
+        print(describe(where), f"({available_cpus()} threads each)")
+        sections = {name: run_section(name, rounds) for name in names}
+        results = {"environment": where, "sections": sections}
+    else:
+        print("Fast heap:")
+        results = run(names, rounds, fast_heap=True)
+        if "sizes" in names:
+            print("The heap as it comes:")
+            results["slow heap"] = run(["sizes"], rounds, fast_heap=False)
     if options.json:
-        options.json.write_text(json.dumps({"environment": where, "results": results}, indent=2))
+        options.json.write_text(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":
