@@ -31,7 +31,7 @@ _ROUNDED = 0.05
 _FEW = 1 / 64
 
 # The part of a score map for which sums over all pixels are got ready at once.
-TILE_ROWS, TILE_COLUMNS = 64, 1024
+TILE_ROWS, TILE_COLUMNS = 96, 1024
 
 
 @dataclass(frozen=True)

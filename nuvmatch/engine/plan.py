@@ -16,7 +16,7 @@ from .slices import Slices
 Method = Literal["additions", "fourier"]
 
 # Slice sums of a tile stay in the cache until they are scored.
-_TILE_BYTES = 2 * 1024 * 1024
+_TILE_BYTES = 3 * 1024 * 1024
 
 # Standard deviation of the greys of a tile, to estimate whether single precision will do.
 _CONTRAST = 60
