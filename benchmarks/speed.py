@@ -83,78 +83,62 @@ def ellipse(side):
     return x**2 + y**2 <= 0.25
 
 
-def sizes():
+def on_photograph(contestants, sides=SIDES):
+    """Cases of a large photograph: templates of all sides from all places."""
     image = make_image(HD)
-    for side in SIDES:
+    for side in sides:
         for template in templates(image, side):
-            yield (
-                f"{side} x {side}",
-                {
-                    BASE: opencv(image, template),
-                    "nuvmatch nuv": ours(image, template),
-                    "nuvmatch ncc": ours(image, template, measure="ncc"),
-                    "OpenCV, each bin": correlation_each_bin(image.astype(np.float32), template),
-                    "scikit-image NCC": lambda t=template: skimage.feature.match_template(image, t),
-                },
-            )
+            calls = {BASE: opencv(image, template), **contestants(image, template)}
+            yield f"{side} x {side}", calls
+
+
+def sizes():
+    return on_photograph(
+        lambda image, template: {
+            "nuvmatch nuv": ours(image, template),
+            "nuvmatch ncc": ours(image, template, measure="ncc"),
+            "OpenCV, each bin": correlation_each_bin(image.astype(np.float32), template),
+            "scikit-image NCC": lambda: skimage.feature.match_template(image, template),
+        }
+    )
 
 
 def float32():
-    image = make_image(HD)
-    for side in SIDES:
-        for template in templates(image, side):
-            yield (
-                f"{side} x {side}",
-                {
-                    BASE: opencv(image, template),
-                    "uint8": ours(image, template),
-                    "float32": ours(as_float32(image), as_float32(template)),
-                },
-            )
+    return on_photograph(
+        lambda image, template: {
+            "uint8": ours(image, template),
+            "float32": ours(as_float32(image), as_float32(template)),
+        }
+    )
 
 
 def bins():
-    image = make_image(HD)
-    for side in SIDES:
-        for template in templates(image, side):
-            yield (
-                f"{side} x {side}",
-                {
-                    BASE: opencv(image, template),
-                    "8 bins": ours(image, template, bins=8),
-                    "16 bins": ours(image, template, bins=16),
-                },
-            )
+    return on_photograph(
+        lambda image, template: {
+            f"{number} bins": ours(image, template, bins=number) for number in (8, 16)
+        }
+    )
 
 
 def masks():
-    image = make_image(HD)
-    for side in SIDES[1:]:
-        for template in templates(image, side):
-            noise = np.random.default_rng(0).random((side, side)) < 0.5
-            yield (
-                f"{side} x {side}",
-                {
-                    BASE: opencv(image, template),
-                    "no mask": ours(image, template),
-                    "ellipse": ours(image, template, mask=ellipse(side)),
-                    "random half": ours(image, template, mask=noise),
-                },
-            )
+    def contestants(image, template):
+        noise = np.random.default_rng(0).random(template.shape) < 0.5
+        return {
+            "no mask": ours(image, template),
+            "ellipse": ours(image, template, mask=ellipse(len(template))),
+            "random half": ours(image, template, mask=noise),
+        }
+
+    return on_photograph(contestants, SIDES[1:])
 
 
 def threads():
-    image = make_image(HD)
-    for side in SIDES:
-        for template in templates(image, side):
-            yield (
-                f"{side} x {side}",
-                {
-                    BASE: opencv(image, template),
-                    "one thread": ours(image, template, n_threads=1),
-                    "two threads": ours(image, template, n_threads=2),
-                },
-            )
+    return on_photograph(
+        lambda image, template: {
+            "one thread": ours(image, template, n_threads=1),
+            "two threads": ours(image, template, n_threads=2),
+        }
+    )
 
 
 def pixels():
@@ -173,19 +157,15 @@ def pixels():
 
 
 def mi():
-    image = make_image(HD)
-    for side in (16, 32):
-        for template in templates(image, side):
-            labels = nuvmatch.Matcher(template).labels
-            yield (
-                f"{side} x {side}",
-                {
-                    BASE: opencv(image, template),
-                    "nuvmatch nuv": ours(image, template),
-                    "nuvmatch mi": ours(image, template, measure="mi"),
-                    "plain loop MI": lambda lab=labels: joint_histogram_map(image, lab, 8),
-                },
-            )
+    def contestants(image, template):
+        labels = nuvmatch.Matcher(template).labels
+        return {
+            "nuvmatch nuv": ours(image, template),
+            "nuvmatch mi": ours(image, template, measure="mi"),
+            "plain loop MI": lambda: joint_histogram_map(image, labels, 8),
+        }
+
+    return on_photograph(contestants, (16, 32))
 
 
 def latency():

@@ -41,7 +41,7 @@ class Image:
     scale: float = 1.0
     bad: NDArray[np.bool_] | None = None  # (height, width): non-finite or masked out
     largest: int = 0  # magnitude of whole numbers in a patch, at most
-    middle: int = 0
+    middle: int = 0  # of a rounded image: whole number taken from each pixel
     precise: "Image | None" = None  # of a rounded image: the image itself
 
     @property
