@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ._checks import as_greys, as_integer, as_number
-from .binning import Levels, objective
+from .binning import Levels
 
 if TYPE_CHECKING:
     from scipy.stats.distributions import rv_frozen
@@ -102,12 +102,12 @@ def expected_distorted(
     TypeError, ValueError
         If the arguments do not fit; if the curves are flat and there is no noise.
     """
-    levels = Levels.of(values, cross)
-    matrix = np.asarray(cross, np.float64)
-    explained = objective(values, labels, cross)
+    levels = Levels.of(values)
+    bins, matrix = levels.index_bins(labels), levels.matrix(cross)
+    explained = levels.explained(bins, matrix)
     total = float(levels.counts @ matrix.diagonal())
     mean_part = float(levels.counts @ matrix @ levels.counts) / levels.index.size
-    return _ratio(total - explained, total - mean_part, levels, labels, sigma)
+    return _ratio(total - explained, total - mean_part, bins, sigma)
 
 
 def expected_localized(
@@ -131,10 +131,10 @@ def expected_localized(
     TypeError, ValueError
         As `expected_distorted`.
     """
-    levels = Levels.of(values, covariance)
+    levels = Levels.of(values)
     # Centred levels: a common offset of m changes no score, and costs digits.
     taus = levels.levels - np.average(levels.levels, weights=levels.counts)
-    cross = np.asarray(covariance, np.float64) + np.outer(taus, taus)
+    cross = levels.matrix(covariance) + np.outer(taus, taus)
     return expected_distorted(values, labels, cross, sigma)
 
 
@@ -159,9 +159,19 @@ def expected_spherical(values: ArrayLike, labels: ArrayLike, sigma_m: float, sig
     TypeError, ValueError
         As `expected_distorted`.
     """
-    sigma_m = as_number(sigma_m, "sigma_m", 0, np.finfo(float).max)
-    distinct = Levels.of(values).levels.size
-    return expected_localized(values, labels, sigma_m**2 * np.eye(distinct), sigma)
+    variance = as_number(sigma_m, "sigma_m", 0, np.finfo(float).max) ** 2
+    levels = Levels.of(values)
+    bins, d = levels.index_bins(labels), levels.index.size
+    sizes = np.bincount(bins)
+    greys = (levels.levels - np.average(levels.levels, weights=levels.counts))[levels.index]
+    beside = greys - (np.bincount(bins, greys) / sizes)[bins]
+    # Pixels of one level, and of one level in one bin: they share their deviation.
+    pairs, together = np.unique(bins + sizes.size * levels.index, return_counts=True)
+    kept = float((together**2 / sizes[pairs % sizes.size]).sum())
+    lost = float((levels.counts**2).sum()) / d
+    within = float(beside @ beside) + variance * (d - kept)
+    total = float(greys @ greys) + variance * (d - lost)
+    return _ratio(within, total, bins, sigma)
 
 
 def separation(values: ArrayLike, labels: ArrayLike, cross: ArrayLike, sigma: float) -> float:
@@ -225,11 +235,10 @@ def ideal_share(
     return sum(bool(holds(sampler(rng))) for _ in range(number)) / number
 
 
-def _ratio(within: float, total: float, levels: Levels, labels: ArrayLike, sigma: float) -> float:
+def _ratio(within: float, total: float, bins: NDArray[np.int64], sigma: float) -> float:
     """Add the noise to the means of both squares, and divide."""
     variance = as_number(sigma, "sigma", 0, np.finfo(float).max) ** 2
-    d, b = levels.index.size, np.unique(as_greys(labels, "labels")).size
-    denominator = total + variance * (d - 1)
+    denominator = total + variance * (bins.size - 1)
     if not denominator > 0:
         raise ValueError("windows are flat on average: the score has no mean without noise")
-    return (within + variance * (d - b)) / denominator
+    return (within + variance * (bins.size - 1 - int(bins.max()))) / denominator

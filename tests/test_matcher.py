@@ -83,6 +83,12 @@ def test_bins_take_numbers_rules_and_edges():
     assert nuvmatch.Matcher(np.arange(99).reshape(9, 11) % 3, bins=8).counts.size == 3
 
 
+def test_edges_cut_more_levels_than_binners_tell_apart(rng):
+    template, edges = rng.random((100, 100)), [0, 0.2, 0.5, 1]
+    labels = nuvmatch.Matcher(template, bins=edges).labels
+    assert_array_equal(labels, np.digitize(template, edges) - 1)
+
+
 @pytest.mark.parametrize("rule", ["scott", "fd"])
 def test_rules_by_width_know_whole_numbers(rule, rng):
     template = rng.integers(0, 4, (100, 100)).astype(np.uint8)

@@ -121,6 +121,14 @@ def test_proposition_4_for_distinct_values(rng):
     assert_allclose(theory.expected_spherical(t, labels, 0.3, 0.2), printed)
 
 
+def test_proposition_4_with_equal_values_is_proposition_3():
+    expected = theory.expected_localized(VALUES, LABELS, 0.3**2 * np.eye(LEVELS.size), 0.2)
+    assert_allclose(theory.expected_spherical(VALUES, LABELS, 0.3, 0.2), expected, rtol=1e-12)
+    across = np.arange(D) % 3  # bins that part equal values
+    expected = theory.expected_localized(VALUES, across, 0.3**2 * np.eye(LEVELS.size), 0.2)
+    assert_allclose(theory.expected_spherical(VALUES, across, 0.3, 0.2), expected, rtol=1e-12)
+
+
 def test_corollary_no_free_lunch(rng):
     """Spherical about 0: no binning tells the distorted template from noise."""
     t = rng.random(30)
@@ -155,6 +163,8 @@ def test_the_ideal_share_is_the_probability_of_the_assumption():
         (lambda: theory.noise_distribution(5, 5), "b is 5"),
         (lambda: theory.expected_distorted([1, 2], [0, 1], np.eye(3), 1), r"\(3, 3\)"),
         (lambda: theory.expected_distorted([1, 2], [0, 1, 1], np.eye(2), 1), r"\(3,\)"),
+        (lambda: theory.expected_localized([1, 2], [0, 1], 0.1, 1), r"shape \(\)"),
+        (lambda: theory.expected_spherical([1, 2], [0, 1, 1], 1, 1), r"\(3,\)"),
         (lambda: theory.expected_distorted([1, 2], [0, 1], np.eye(2), -1), "sigma is -1"),
         (lambda: theory.expected_distorted([1, 2], [0, 1], np.ones((2, 2)), 0), "flat"),
         (lambda: theory.ideal_share(bool, bool, samples=0), "samples is 0"),

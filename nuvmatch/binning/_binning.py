@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_floats, as_greys
-from ._quadratic import Cross, PrefixForm, prefix_form
+from ._quadratic import Cross, Curves, PrefixForm, check_cross, prefix_form
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +64,42 @@ class Levels:
             raise ValueError(f"values reach from {low} to {high}, farther than floats")
         levels, index, counts = np.unique(greys.ravel(), return_inverse=True, return_counts=True)
         return cls(greys.shape, index, levels, counts, prefix_form(levels, counts, cross))
+
+    def index_bins(self, labels: ArrayLike) -> NDArray[np.int64]:
+        """Give the bin of each value as 0 .. b - 1; any whole numbers may label them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `labels` are not whole numbers of the values' shape.
+        """
+        given = as_greys(labels, "labels")
+        if given.shape != self.shape or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"labels have shape {given.shape} and type {given.dtype}; they must be whole "
+                f"numbers of shape {self.shape}"
+            )
+        return np.unique(given.ravel(), return_inverse=True)[1]
+
+    def matrix(self, cross: Cross) -> NDArray[np.float64]:
+        """Return a cross-product over the levels as a matrix; None stands for ττᵀ.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not a finite symmetric matrix of the levels' size.
+        """
+        if cross is None:
+            return np.outer(self.levels, self.levels)
+        given = cross.to_matrix() if isinstance(cross, Curves) else cross
+        return check_cross(given, self.levels.size)
+
+    def explained(self, bins: NDArray[np.int64], matrix: NDArray[np.float64]) -> float:
+        """Compute the objective by its definition, for any bins of the values."""
+        counts = np.zeros((bins.max() + 1, self.levels.size))
+        np.add.at(counts, (bins, self.index), 1)
+        explained = ((counts @ matrix) * counts).sum(axis=1)
+        return float((explained / counts.sum(axis=1)).sum())
 
     def cut_at(self, inner: NDArray[np.int64]) -> Binning:
         """Cut before the levels of the given indices, ascending: they are the inner edges."""

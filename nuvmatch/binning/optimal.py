@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import as_greys, as_integer
+from .._checks import as_integer
 from .._jit import jit
 from ._binning import Binning, Levels
-from ._quadratic import Cross, Curves, PrefixForm, group_levels
+from ._quadratic import Cross, PrefixForm, group_levels
 
 _BLOCK_ROWS = 128
 
@@ -125,21 +125,8 @@ def objective(values: ArrayLike, labels: ArrayLike, cross: Cross = None) -> floa
     TypeError, ValueError
         As `optimal`; if `labels` are not whole numbers of the values' shape.
     """
-    levels = Levels.of(values, cross)
-    bins = as_greys(labels, "labels")
-    if bins.shape != levels.shape or bins.dtype.kind not in "iu":
-        raise ValueError(
-            f"labels have shape {bins.shape} and type {bins.dtype}; they must be whole numbers "
-            f"of shape {levels.shape}"
-        )
-    used, index = np.unique(bins.ravel(), return_inverse=True)
-    counts = np.zeros((used.size, levels.levels.size))
-    np.add.at(counts, (index, levels.index), 1)
-    matrix = levels.levels[np.newaxis].T @ levels.levels[np.newaxis] if cross is None else cross
-    if isinstance(matrix, Curves):
-        matrix = matrix.to_matrix()
-    explained = ((counts @ np.asarray(matrix, np.float64)) * counts).sum(axis=1)
-    return float((explained / counts.sum(axis=1)).sum())
+    levels = Levels.of(values)
+    return levels.explained(levels.index_bins(labels), levels.matrix(cross))
 
 
 def best_partitions(form: PrefixForm, bins: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:

@@ -111,7 +111,6 @@ class Cover:
     A piece is a part of a slice small enough for the narrow type in which it is added up.
     """
 
-    cost: int
     axis: int  # of the running sums: 0 down the columns, 1 along the rows, -1 none are used
     steps: Indices  # of the tree
     ys: Indices  # (additions,)
@@ -155,11 +154,22 @@ def plain_cover(
 ) -> Cover:
     """Sum all slices but one pixel by pixel; parameters are those of `cheapest_cover`."""
     labels = np.where(labels < 0, slices, labels)
+    counts = np.bincount(labels.ravel(), minlength=slices)
     if root is None:
-        root = int(np.argmax(np.bincount(labels.ravel())))
-    count = max(slices, int(labels.max()) + 1)
-    way = _Way(Tree.star(count, root), -1, limit, adder)
-    return _collect(_Lines.cut(labels, way), way)
+        root = int(np.argmax(counts))
+    others = np.delete(np.arange(counts.size), root)
+    order = np.argsort(labels, axis=None, kind="stable")
+    ys, xs = np.divmod(order[labels.ravel()[order] != root], labels.shape[1])
+    counts[root] = 0
+    pieces = np.maximum(-(-counts // limit), np.arange(counts.size) != root)
+    starts = np.concatenate(([0], np.cumsum(pieces)))
+    ends = np.cumsum(counts)
+    of_slice = np.repeat(np.arange(counts.size), pieces)
+    begin = (ends - counts)[of_slice] + limit * (np.arange(starts[-1]) - starts[of_slice])
+    end = np.minimum(begin + limit, ends[of_slice])
+    bounds = np.stack([begin, begin, begin, end, end], axis=1)  # nothing but added pixels
+    steps = np.stack([others, np.full_like(others, root)], axis=1)
+    return Cover(-1, steps, ys, xs, bounds, starts)
 
 
 def search_time(shape: tuple[int, int], slices: int) -> float:
@@ -302,7 +312,7 @@ def _collect(lines: _Lines, way: _Way) -> Cover:
         starts.append(len(bounds))
     ys, xs = np.concatenate([np.zeros((2, 0), np.int64), *additions], axis=1)
     of_pieces = np.array(bounds, np.int64).reshape(-1, 5)
-    return Cover(lines.cost, axis, tree.steps, ys, xs, of_pieces, np.array(starts))
+    return Cover(axis, tree.steps, ys, xs, of_pieces, np.array(starts))
 
 
 def _pieces(counts: Indices, limit: int) -> Indices:

@@ -76,7 +76,8 @@ def prepare_template(
     greys[:, counting] = inside
     if not binned:
         return Template(greys, base, counting, (), 0, value_range)
-    sampled = binner in ("optimal", "greedy") or (isinstance(bins, str) and bins == "auto")
+    edges_given = bins is not None and np.ndim(bins) > 0
+    sampled = not edges_given and (binner in ("optimal", "greedy") or bins == "auto")
     shifted = value_range and (value_range[0] - base, value_range[1] - base)
     ends = sensor_range(inside, planes.dtype, shifted)
     cuts, wanted = [], []
