@@ -10,15 +10,12 @@ class Case:
     """A template, what may happen to it, and one window of either kind."""
 
     template: np.ndarray  # (d,), in [0, 1]
-    mean: np.ndarray  # (d_τ,) of the distorted levels
-    covariance: np.ndarray  # (d_τ, d_τ)
+    cross: np.ndarray  # (d_τ, d_τ): E m mᵀ of the distorted levels m
+    told: np.ndarray  # (d_τ, d_τ): what binners are told of it
+    sigma_m: float | None  # of each level, where they are disturbed independently
     sigma: float  # of the noise
     distorted: np.ndarray  # (d,): a window that shows the template
     noise: np.ndarray  # (d,): a window that does not
-
-    @property
-    def cross(self):
-        return self.covariance + np.outer(self.mean, self.mean)
 
 
 def random_template(rng, decimals):
@@ -36,31 +33,39 @@ def random_template(rng, decimals):
     return values if decimals is None else np.round(values, decimals)
 
 
-def general_case(rng):
-    """Any covariance, any mean, as the reference code runs it (its order transposed)."""
+def general_case(rng, *, printed_order=False, printed_cross=False):
+    """Any covariance, any mean: as the reference code runs it, or in part as printed.
+
+    The eigenvectors W of a random matrix make the covariance; the paper has W Λ Wᵀ, the
+    code Wᵀ Λ W. Of a mean μ the paper's cross-product has ττᵀ instead, the code μμᵀ.
+    """
     template = random_template(rng, 3)
-    levels, index = np.unique(template, return_inverse=True)
+    levels = np.unique(template)
     square = rng.random((levels.size, levels.size))
     eigenvalues, vectors = np.linalg.eigh((square + square.T) / 2)
     eigenvalues = np.maximum(eigenvalues, 0.01) * rng.uniform(0.1, 2) ** 2
-    covariance = (vectors.T * eigenvalues) @ vectors
+    axes = vectors if printed_order else vectors.T
+    covariance = (axes * eigenvalues) @ axes.T
     mean = rng.standard_normal(levels.size)
-    root = vectors.T * np.sqrt(eigenvalues)
-    return make_case(rng, template, index, mean, covariance, root)
+    curve = mean + (axes * np.sqrt(eigenvalues)) @ rng.standard_normal(levels.size)
+    cross = covariance + np.outer(mean, mean)
+    told = covariance + np.outer(levels, levels) if printed_cross else cross
+    return make_case(rng, template, cross, told, None, curve)
 
 
 def spherical_case(rng):
     """Levels scatter about the template independently."""
     template = random_template(rng, None)
-    levels, index = np.unique(template, return_inverse=True)
+    levels = np.unique(template)
     sigma_m = rng.uniform(0.1, 2)
-    identity = np.eye(levels.size)
-    return make_case(rng, template, index, levels, sigma_m**2 * identity, sigma_m * identity)
+    cross = sigma_m**2 * np.eye(levels.size) + np.outer(levels, levels)
+    curve = levels + sigma_m * rng.standard_normal(levels.size)
+    return make_case(rng, template, cross, cross, sigma_m, curve)
 
 
-def make_case(rng, template, index, mean, covariance, root):
+def make_case(rng, template, cross, told, sigma_m, curve):
     sigma = rng.uniform(0.1, 2)
-    curve = mean + root @ rng.standard_normal(mean.size)
+    index = np.unique(template, return_inverse=True)[1]
     distorted = curve[index] + sigma * rng.standard_normal(template.size)
     noise = sigma * rng.standard_normal(template.size)
-    return Case(template, mean, covariance, sigma, distorted, noise)
+    return Case(template, cross, told, sigma_m, sigma, distorted, noise)

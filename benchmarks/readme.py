@@ -6,6 +6,7 @@ python -m benchmarks.readme
 import contextlib
 import importlib.util
 import io
+import json
 from pathlib import Path
 
 from . import binning, speed
@@ -24,6 +25,18 @@ def sample_output(name):
     return f"```\n{printed.getvalue()}```"
 
 
+def hit_rates():
+    """Of the run that docs/paper.md tells of: general distortions, all rows."""
+    results = json.loads((ROOT / "docs" / "paper" / "results.json").read_text("utf-8"))
+    rates = {
+        row["method"]: f"{row['auc']:.3f}"
+        for row in results["auc"]
+        if row["setting"] == "general" and row["rows"] == "all" and "faulty" not in row["method"]
+    }
+    lines = [rates, ["---:"] * len(rates), rates.values()]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def replace(readme, name, text):
     """Put text between the marks of that name."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
@@ -35,7 +48,9 @@ def main():
     path = ROOT / "README.md"
     readme = path.read_text()
     readme = replace(readme, "compare", sample_output("compare_measures"))
-    readme = replace(readme, "binning", binning.table(*binning.run(cases=200, seed=0)))
+    readme = replace(readme, "hit rates", hit_rates())
+    times, _ = binning.run()
+    readme = replace(readme, "binning", binning.table(times))
     readme = replace(readme, "speed", speed.table(speed.run(["sizes"], rounds=9, fast_heap=True)))
     path.write_text(readme)
 
