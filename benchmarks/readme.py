@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from . import binning, speed
+from .reporting import escape
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -37,6 +38,16 @@ def hit_rates():
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def location_rates():
+    """Of the run that docs/detection.md tells of."""
+    results = json.loads((ROOT / "docs" / "detection" / "results.json").read_text("utf-8"))
+    lines = ["| measure | changes of tones | real pairs |", "|---|---:|---:|"]
+    for row in results["measures"]:
+        real = "" if row["real"] is None else f"{row['real']:.3f}"
+        lines.append(f"| {escape(row['measure'])} | {row['changes']:.3f} | {real} |")
+    return "\n".join(lines)
+
+
 def replace(readme, name, text):
     """Put text between the marks of that name."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
@@ -48,6 +59,7 @@ def main():
     path = ROOT / "README.md"
     readme = path.read_text()
     readme = replace(readme, "compare", sample_output("compare_measures"))
+    readme = replace(readme, "detection", location_rates())
     readme = replace(readme, "hit rates", hit_rates())
     times, _ = binning.run()
     readme = replace(readme, "binning", binning.table(times))

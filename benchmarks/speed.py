@@ -168,6 +168,19 @@ def mi():
     return on_photograph(contestants, (16, 32))
 
 
+def models():
+    return on_photograph(
+        lambda image, template: {
+            "nuv": ours(image, template),
+            "nuv_curves, 3": ours(image, template, measure="nuv_curves", n_curves=3),
+            "nuv_adaptive": ours(image, template, measure="nuv_adaptive"),
+            "nuv_linear": ours(image, template, measure="nuv_linear"),
+            "nuv_monotone": ours(image, template, measure="nuv_monotone"),
+            "nuv, wtp": ours(image, template, direction="wtp"),
+        }
+    )
+
+
 def latency():
     image = make_image((64, 64))
     for template in templates(image, 16):
@@ -180,7 +193,9 @@ def latency():
         )
 
 
-SECTIONS = {f.__name__: f for f in (sizes, float32, bins, masks, threads, pixels, mi, latency)}
+SECTIONS = {
+    f.__name__: f for f in (sizes, float32, bins, masks, threads, models, pixels, mi, latency)
+}
 
 
 def measure(calls, rounds):

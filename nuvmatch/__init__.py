@@ -3,7 +3,8 @@
 from importlib.metadata import version
 
 from . import binning, theory, tones
-from .matcher import Matcher, locate, match_template, nuv, score_map
+from .functions import locate, match_template, nuv, score_map
+from .matcher import Matcher
 from .peaks import find_peaks
 from .results import Match, Matches, ToneCurve
 

@@ -197,15 +197,16 @@ def as_number(value: Any, name: str, low: float = -math.inf, high: float = math.
     return number
 
 
-def as_range(value: Any, name: str) -> tuple[float, float]:
-    """Take two finite numbers, the first below the second."""
+def as_range(value: Any, name: str, *, finite: bool = True) -> tuple[float, float]:
+    """Take two numbers, the first below the second."""
     try:
         low, high = value
         low, high = as_number(low, name), as_number(high, name)
     except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be two numbers (low, high)") from None
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"{name} is ({low:g}, {high:g}); it must be finite, low below high")
+    if not low < high or (finite and not math.isfinite(high - low)):
+        wanted = "finite, low below high" if finite else "low below high"
+        raise ValueError(f"{name} is ({low:g}, {high:g}); it must be {wanted}")
     return low, high
 
 

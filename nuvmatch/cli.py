@@ -16,7 +16,7 @@ from . import __version__, io
 from ._checks import as_planes, check_fit
 from .binning.rules import RULES
 from .matcher import Matcher
-from .measures import MEASURES
+from .measures import DIRECTIONS, MEASURES
 from .measures.template import BINNERS
 from .plots import CHARTS, draw_bins, draw_matches, write_chart
 from .results import Matches
@@ -96,8 +96,30 @@ def _parser() -> argparse.ArgumentParser:
         "--measure",
         choices=MEASURES,
         default="nuv",
-        help="nuv for any change of tones (default); ncc where tones change linearly if at all; "
-        "ncc2: that or inverted; mi, nmi: mutual information; ssd: squared differences",
+        metavar="NAME",
+        help="nuv for any change of tones (default); nuv_adaptive, of few curves, where it may "
+        "also be simple, nuv_monotone, nuv_linear, nuv_curves; ncc where tones change linearly "
+        "if at all; ncc2: that or inverted; mi, nmi: mutual information; ssd: squared "
+        f"differences. One of {', '.join(MEASURES)}",
+    )
+    locate.add_argument(
+        "--direction",
+        choices=DIRECTIONS,
+        default="ptw",
+        help="ptw: the template's greys explain the scene (default); wtp: the scene's explain the "
+        "template, for one grey that shows as several; both: the better of these",
+    )
+    locate.add_argument(
+        "--polarity",
+        choices=("increasing", "decreasing"),
+        help="refuse places where bright and dark are swapped, or where they are not",
+    )
+    locate.add_argument(
+        "--gain",
+        type=_number,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="refuse places with less or more contrast than this many times the template's",
     )
     _add_binning(locate)
     locate.add_argument(
@@ -200,13 +222,13 @@ def _number(text: str) -> float:
     return number
 
 
-def _matcher(template: NDArray[Any], options: argparse.Namespace, measure: str) -> Matcher:
+def _matcher(template: NDArray[Any], options: argparse.Namespace, **more: Any) -> Matcher:
     return Matcher(
         template,
-        measure=measure,
         bins=options.bins,
         binning=options.binning,
         tones=NAMED[options.tones],
+        **more,
     )
 
 
@@ -217,7 +239,7 @@ def _channels(of_channels: Any) -> list[NDArray[Any]]:
 def _show_bins(options: argparse.Namespace) -> int:
     _check_outputs({options.out: CHARTS}, [options.template])
     template = _read(options.template)
-    matcher = _matcher(template, options, "nuv")
+    matcher = _matcher(template, options)
     if options.out is not None:
         write_chart(options.out, draw_bins(template, matcher))
     edges, counts = _channels(matcher.bin_edges), _channels(matcher.counts)
@@ -274,7 +296,14 @@ def _locate(options: argparse.Namespace) -> int:
     if (scene.ndim == 2) != (template.ndim == 2):
         searched, template = io.to_grey(scene), io.to_grey(template)
     check_fit(as_planes(searched, "scene")[0], as_planes(template, "template")[0])
-    matcher = _matcher(template, options, options.measure)
+    matcher = _matcher(
+        template,
+        options,
+        measure=options.measure,
+        direction=options.direction,
+        polarity=options.polarity,
+        gain=options.gain,
+    )
     threshold = options.threshold
     if options.all and threshold is None:
         threshold = math.inf

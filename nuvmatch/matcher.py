@@ -11,7 +11,7 @@ from .engine.images import Image, prepare, unit_scale
 from .engine.moments import scatter_map
 from .engine.slices import Slices
 from .engine.threads import available_cpus
-from .measures import BINNED, MEASURES
+from .measures import BINNED, DIRECTIONS, MEASURES, NUV, TONE_MODELS, Tuning, make_measure
 from .measures.template import BINNERS, prepare_template
 from .peaks import PeakRule
 from .results import Match, Matches, ToneCurve
@@ -28,19 +28,25 @@ class Matcher:
     template : array_like of shape (h, w), (h, w, 1), (h, w, 2), (h, w, 3) or (h, w, 4)
         Grey; grey and alpha; colour; or colour and alpha. Of any boolean, integer or
         float type. Pixels with alpha 0 do not count.
-    measure : {"nuv", "ncc", "ncc2", "mi", "nmi", "ssd"}
+    measure : {"nuv", "nuv_linear", "nuv_monotone", "nuv_curves", "nuv_adaptive", "ncc",
+            "ncc2", "mi", "nmi", "ssd"}
         Which dissimilarity to compute, 0 being perfect:
 
         - "nuv": PWC nUV, the share of the window's variance that the template's bins do
           not explain, in [0, 1]:
           ``(Q - sum_j s_j^2 / n_j) / (Q - S^2 / d)``, s_j and n_j being the sum and the
           count of the window's greys in bin j, S and Q the sums of all d greys and squares.
+        - "nuv_linear", "nuv_monotone", "nuv_curves", "nuv_adaptive": the same share, in
+          [0, 1], but the template may explain less: not any grey for each bin, but a
+          continuous curve that is straight between bin edges; greys that rise, or fall,
+          from bin to bin; the sum of some principal curves of `tones`; or of the first few
+          of these, as many as are worth ``exp(0.16)`` times the score for each.
         - "ncc": ``1 - NCC`` in [0, 2]; "ncc2": ``1 - NCC^2`` in [0, 1].
         - "mi": ``1 - I / H(template bins)``; "nmi": ``1 - I / H(window bins)``, both in
           [0, 1], from histograms.
         - "ssd": ``sum (w - t)^2 / (sum w^2 + sum t^2)``, cut at 1.
     bins : int, str, sequence of float, or None
-        How the template's greys are cut, for "nuv", "mi" and "nmi": a number of bins,
+        How the template's greys are cut, for "nuv..", "mi" and "nmi": a number of bins,
         never more than the template has levels; a rule ("sturges", "rice", "sqrt",
         "scott", "fd", "auto"; see `nuvmatch.binning.number_of_bins`); or bin edges that
         cover the template. None: 8 bins, or fewer where the template has fewer levels or
@@ -49,19 +55,38 @@ class Matcher:
         Which binner of `nuvmatch.binning` places that many bins. "optimal" explains most
         of the expected tone curves, exactly.
     tones : Family or callable, optional
-        The expected tone curves, for "optimal", "greedy" and bins="auto": a family of
+        The expected tone curves, for "optimal", "greedy", bins="auto", and the measures
+        "nuv_curves" and "nuv_adaptive": a family of
         `nuvmatch.tones`, or a function ``f(levels, rng)`` that returns a curve. None: the
         broad mixture `nuvmatch.tones.BROAD`. Levels are the template's greys, scaled to
         [0, 1] by the sensor's range: that of uint8 and uint16; floats inside [0, 1] as
         they are; else `value_range`, or without it the template's lowest and highest.
-    direction : {"ptw"}
-        Pattern to window: the template's bins explain the window.
+    direction : {"ptw", "wtp", "both"}
+        Pattern to window: the template's bins explain the window. Window to pattern: bins
+        of equal width of the image's greys (`bins` of them, over `value_range`) explain the
+        template, ``1 - sum_j (sum of t - mean t where w is in bin j)^2 / m_j / (d var t)``,
+        m_j being the pixels in bin j; for "nuv" only. It is for templates of which one grey
+        shows as several in the image. Both: the smaller of the two scores.
+    polarity : {"increasing", "decreasing"}, optional
+        Windows whose gain has the other sign give no evidence; "nuv_monotone" fits curves
+        of this kind only. For the measures "nuv..".
+    gain : (float, float), optional
+        Windows whose gain is not between these give no evidence: the slope of the straight
+        line through window greys over template greys, both averaged in bins. Either may be
+        infinite. For the measures "nuv..".
+    n_curves : int, optional
+        How many principal curves "nuv_curves" fits, and "nuv_adaptive" at most. None: as
+        many as explain 99 % of the expected tones, and 6.
+    adjusted : bool
+        Divide scores by their mean for white noise, ``(d - b) / (d - 1)`` for "nuv": then
+        that is 1 for all bins, masks and sizes. They are not cut above; no evidence has the
+        score ``(d - 1) / (d - b)``. Not for "nuv_adaptive" or direction "both".
     mask : array_like of shape (h, w), optional
         Non-zero where a pixel of the template counts.
     value_range : (float, float), optional
-        Greys between which the *image* is binned for "mi" and "nmi". None: the type's
-        range for 8 bits, else the lowest and highest grey of the image given. For the
-        levels of tone curves see `tones`.
+        Greys between which the *image* is binned, for "mi", "nmi", and the directions
+        "wtp" and "both". None: the type's range for 8 bits, else the lowest and highest
+        grey of the image given. For the levels of tone curves see `tones`.
     n_threads : int, optional
         Most threads to use. None: as many as there are CPUs for this process.
     dtype : {float32, float64}, optional
@@ -102,14 +127,18 @@ class Matcher:
         binning: str = "optimal",
         tones: Any = None,
         direction: str = "ptw",
+        polarity: str | None = None,
+        gain: tuple[float, float] | None = None,
+        n_curves: int | None = None,
+        adjusted: bool = False,
         mask: ArrayLike | None = None,
         value_range: tuple[float, float] | None = None,
         n_threads: int | None = None,
         dtype: DTypeLike | None = None,
     ) -> None:
-        self._name = _checks.one_of(measure, "measure", tuple(MEASURES))
+        self._name = _checks.one_of(measure, "measure", MEASURES)
         binning = _checks.one_of(binning, "binning", BINNERS)
-        _checks.one_of(direction, "direction", ("ptw",))
+        tuning = _check_model(self._name, direction, polarity, gain, n_curves, adjusted)
         family = BROAD if tones is None else as_family(tones)
         if value_range is not None:
             value_range = _checks.as_range(value_range, "value_range")
@@ -122,8 +151,9 @@ class Matcher:
             template, mask, bins=bins, binner=binning, family=family,
             value_range=value_range,
             binned=self._name in BINNED, flat_is_fine=self._name == "ssd",
+            backwards=direction != "ptw",
         )  # fmt: skip
-        self._measure = MEASURES[self._name](self._template)
+        self._measure, self._forwards = make_measure(self._name, direction, self._template, tuning)
         made = self._template
         edges = [cut.edges + made.base for cut in made.cuts]
         counts = [cut.counts for cut in made.cuts]
@@ -163,8 +193,8 @@ class Matcher:
         ndarray of shape (H - h + 1, W - w + 1), float32 or float64
             `out`, or a new map. Indexed by the window's top-left pixel; 0 is perfect,
             lower is better. It is 1 where a window gives no evidence: where it is flat
-            under the template's mask (except for "ssd"), or has a non-finite or masked-out
-            pixel there.
+            under the template's mask (except for "ssd"), has a non-finite or masked-out pixel
+            there, or is refused by `polarity` or `gain`.
 
         Raises
         ------
@@ -192,6 +222,8 @@ class Matcher:
             As `score_map`.
         """
         prepared = self._prepare(image, image_mask)
+        if self._forwards is not None and self._forwards.limited:
+            return np.asarray(~np.isnan(self._scores(prepared, nothing=np.nan)))
         slices = Slices.whole(self._template.mask, len(prepared.planes))
         scatter = scatter_map(prepared, slices, self._map_shape(prepared), self._threads())
         return ~np.isnan(scatter) if self._name == "ssd" else scatter > 0
@@ -283,228 +315,66 @@ class Matcher:
             slice(match.col, match.col + match.width),
         )
         curve = None
-        if self._name == "nuv":
-            curve = self._tone_curve(image.planes[:, *place])
+        if self._forwards is not None:
+            curve = self._tone_curve(self._forwards, image.planes[:, *place])
         return dataclasses.replace(
             match, row=match.row + row, col=match.col + column, tone_curve=curve
         )
 
-    def _tone_curve(self, window: NDArray[Any]) -> ToneCurve:
-        """Mean level and mean grey of each bin, for a window (channels, h, w)."""
-        template = self._template
+    def _tone_curve(self, forwards: NUV, window: NDArray[Any]) -> ToneCurve:
+        """Mean level of each slice, and the grey that the model has for it in a window."""
+        template, channel = self._template, forwards.slices.channel
+        greys, base = _checks.as_floats(window[:, template.mask])
+        unit = unit_scale(float(abs(greys).max()))  # so that no sum overflows
+        means = forwards.slice_means(greys * unit)
+        scatter = float(((greys * unit).var(axis=1) * template.pixels).sum())
+        values = forwards.model.fit(means, scatter) / unit + base
+        levels = forwards.levels + template.base
 
-        def means(planes: NDArray[Any]) -> tuple[Any, ...]:
-            of_channels = []
-            for plane, cut in zip(planes, template.cuts, strict=True):
-                greys, base = _checks.as_floats(plane[template.mask])
-                unit = unit_scale(float(abs(greys).max()))  # so that no sum overflows
-                sums = np.bincount(cut.labels, weights=greys * unit)
-                of_channels.append(tuple((sums / cut.counts / unit + base).tolist()))
-            return of_channels[0] if len(of_channels) == 1 else tuple(of_channels)
+        def of_channels(numbers: NDArray[np.float64]) -> tuple[Any, ...]:
+            parts = [tuple(numbers[channel == c].tolist()) for c in range(len(greys))]
+            return parts[0] if len(parts) == 1 else tuple(parts)
 
-        return ToneCurve(means(template.greys + template.base), means(window))
-
-
-def score_map(
-    image: ArrayLike,
-    template: ArrayLike,
-    *,
-    measure: str = "nuv",
-    bins: int | str | ArrayLike | None = None,
-    binning: str = "optimal",
-    tones: Any = None,
-    direction: str = "ptw",
-    mask: ArrayLike | None = None,
-    image_mask: ArrayLike | None = None,
-    value_range: tuple[float, float] | None = None,
-    n_threads: int | None = None,
-    dtype: DTypeLike | None = None,
-) -> NDArray[Any]:
-    """Compute the dissimilarity of a template to every window of an image.
-
-    Parameters
-    ----------
-    image, image_mask
-        As for `Matcher.score_map`.
-    template, measure, bins, binning, tones, direction, mask, value_range, n_threads, dtype
-        As for `Matcher`.
-
-    Returns
-    -------
-    ndarray of shape (H - h + 1, W - w + 1), float32 or float64
-        Indexed by the window's top-left pixel; 0 is perfect, lower is better; 1 where a
-        window gives no evidence (see `Matcher.score_map`).
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `Matcher` and `Matcher.score_map`.
-
-    Examples
-    --------
-    >>> image = [[1, 2, 3], [4, 6, 8], [9, 7, 5]]
-    >>> score_map(image, [[0, 0], [255, 255]]).round(4)
-    array([[0.1695, 0.1099],
-           [0.3077, 0.8   ]], dtype=float32)
-    """
-    matcher = _matcher_for(
-        image, template, measure=measure, bins=bins, binning=binning, tones=tones,
-        direction=direction, mask=mask, value_range=value_range,
-        n_threads=n_threads, dtype=dtype,
-    )  # fmt: skip
-    return matcher.score_map(image, image_mask=image_mask)
+        return ToneCurve(of_channels(levels), of_channels(values))
 
 
-def locate(
-    image: ArrayLike,
-    template: ArrayLike,
-    *,
-    threshold: float | None = None,
-    max_matches: int | None = None,
-    min_distance: float | None = None,
-    max_overlap: float = 0.25,
-    roi: tuple[int, int, int, int] | None = None,
-    measure: str = "nuv",
-    bins: int | str | ArrayLike | None = None,
-    binning: str = "optimal",
-    tones: Any = None,
-    direction: str = "ptw",
-    mask: ArrayLike | None = None,
-    image_mask: ArrayLike | None = None,
-    value_range: tuple[float, float] | None = None,
-    n_threads: int | None = None,
-    dtype: DTypeLike | None = None,
-) -> Matches:
-    """Find the places of an image where a template matches best.
-
-    Parameters
-    ----------
-    image, image_mask, threshold, max_matches, min_distance, max_overlap, roi
-        As for `Matcher.locate`.
-    template, measure, bins, binning, tones, direction, mask, value_range, n_threads, dtype
-        As for `Matcher`.
-
-    Returns
-    -------
-    Matches
-        Best first; the single best place, unless a threshold or a number is given;
-        empty when nothing passes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `Matcher` and `Matcher.locate`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> image = np.random.default_rng(0).integers(0, 256, (60, 80), dtype=np.uint8)
-    >>> template = image[20:36, 30:46]
-    >>> locate(255 - image, template)[0].box
-    (30, 20, 16, 16)
-    """
-    matcher = _matcher_for(
-        image, template, measure=measure, bins=bins, binning=binning, tones=tones,
-        direction=direction, mask=mask, value_range=value_range,
-        n_threads=n_threads, dtype=dtype,
-    )  # fmt: skip
-    return matcher.locate(
-        image, image_mask=image_mask, threshold=threshold, max_matches=max_matches,
-        min_distance=min_distance, max_overlap=max_overlap, roi=roi,
-    )  # fmt: skip
-
-
-def match_template(
-    image: ArrayLike, template: ArrayLike, *, pad_input: bool = False, **options: Any
-) -> NDArray[Any]:
-    """Compute similarities as ``skimage.feature.match_template`` lays them out.
-
-    Parameters
-    ----------
-    image, template
-        As for `score_map`.
-    pad_input : bool
-        If True, the result has the image's shape and is indexed by the window's pixel
-        ``(h // 2, w // 2)`` instead of its top-left one. Places whose window leaves the
-        image are 0.
-    **options
-        As for `score_map`.
-
-    Returns
-    -------
-    ndarray of shape (H - h + 1, W - w + 1) or (H, W), float32 or float64
-        ``1 - score``: 1 is perfect, higher is better; 0 where there is no evidence. It
-        feeds ``skimage.feature.peak_local_max``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `score_map`.
-    """
-    if not isinstance(pad_input, (bool, np.bool_)):
-        raise TypeError(f"pad_input is {pad_input!r}; it must be True or False")
-    similarity = 1 - score_map(image, template, **options)
-    if not pad_input:
-        return np.asarray(similarity)
-    padded = np.zeros(np.shape(image)[:2], similarity.dtype)
-    row, column = np.shape(template)[0] // 2, np.shape(template)[1] // 2
-    padded[row : row + similarity.shape[0], column : column + similarity.shape[1]] = similarity
-    return padded
-
-
-def nuv(
-    template: ArrayLike,
-    window: ArrayLike,
-    *,
-    bins: int | str | ArrayLike | None = None,
-    binning: str = "optimal",
-    tones: Any = None,
-    direction: str = "ptw",
-) -> float:
-    """Compute PWC nUV of one window: how much of its variance the template leaves open.
-
-    Parameters
-    ----------
-    template, window : array_like of equal shapes
-        Of any dimension, taken as flat vectors of real numbers.
-    bins, binning, tones, direction
-        As for `Matcher`.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 if the window is flat or holds a non-finite value.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `Matcher`, and if the shapes differ.
-
-    Examples
-    --------
-    >>> nuv([2, 0, 5], [8, 2, 2], bins=[0, 3, 6])
-    0.75
-    """
-    greys, of_window = _checks.as_greys(template, "template"), _checks.as_greys(window, "window")
-    if greys.shape != of_window.shape or greys.size == 0:
+def _check_model(
+    measure: str,
+    direction: str,
+    polarity: str | None,
+    gain: tuple[float, float] | None,
+    n_curves: int | None,
+    adjusted: bool,
+) -> Tuning:
+    """Check what is asked of a tone model, and whether it goes together."""
+    _checks.one_of(direction, "direction", DIRECTIONS)
+    if polarity is not None:
+        _checks.one_of(polarity, "polarity", ("increasing", "decreasing"))
+    if gain is not None:
+        gain = _checks.as_range(gain, "gain", finite=False)
+    if n_curves is not None:
+        n_curves = _checks.as_integer(n_curves, "n_curves", 1)
+    if not isinstance(adjusted, (bool, np.bool_)):
+        raise TypeError(f"adjusted is {adjusted!r}; it must be True or False")
+    models = ", ".join(map(repr, TONE_MODELS))
+    wanted = {
+        f"direction={direction!r}": direction != "ptw",
+        f"polarity={polarity!r}": polarity is not None,
+        f"gain={gain!r}": gain is not None,
+        "adjusted=True": adjusted,
+    }
+    for option, given in wanted.items():
+        if given and measure not in TONE_MODELS:
+            raise ValueError(f"{option} does not go with measure {measure!r}, only with {models}")
+        if given and direction == "wtp" and option.startswith(("polarity", "gain")):
+            raise ValueError(f"{option} is of the direction 'ptw' or 'both', not of 'wtp'")
+    if n_curves is not None and measure not in ("nuv_curves", "nuv_adaptive"):
+        raise ValueError(f"n_curves is for 'nuv_curves' and 'nuv_adaptive', not for {measure!r}")
+    if direction == "wtp" and measure != "nuv":
+        raise ValueError(f"direction 'wtp' has the measure 'nuv' only, not {measure!r}")
+    if adjusted and (measure == "nuv_adaptive" or direction == "both"):
         raise ValueError(
-            f"the template has shape {greys.shape}, the window {of_window.shape}; "
-            "they must be equal, and not empty"
+            "adjusted=True is not for 'nuv_adaptive' or direction 'both', whose mean on noise "
+            "is not known"
         )
-    scores = score_map(
-        of_window.reshape(1, -1), greys.reshape(1, -1), bins=bins, binning=binning,
-        tones=tones, direction=direction, n_threads=1, dtype=np.float64,
-    )  # fmt: skip
-    return float(scores[0, 0])
-
-
-def _matcher_for(image: ArrayLike, template: ArrayLike, **options: Any) -> Matcher:
-    """Make a matcher, once it is clear that the template fits the image."""
-    shapes = [
-        _checks.as_greys(array, name).shape
-        for array, name in ((image, "image"), (template, "template"))
-    ]
-    planes, _ = _checks.as_planes(image, "image", f"; the template has shape {shapes[1]}")
-    pattern, _ = _checks.as_planes(template, "template", f"; the image has shape {shapes[0]}")
-    _checks.check_fit(planes, pattern)
-    return Matcher(template, **options)
+    return Tuning(n_curves, polarity, gain, bool(adjusted))

@@ -53,6 +53,64 @@ def nuv_window(window, labels):
     return min(max(within / total, 0.0), 1.0)
 
 
+def few_curves_window(window, labels, curves, prices):
+    """Least squares fit of the first curves, channel by channel, best over their number."""
+    window = np.asarray(window, float)
+    if is_flat(window, as_channels(labels)[0] >= 0):
+        return 1.0
+    scores = [1.0]
+    for number, price in enumerate(prices, 1):
+        left = total = 0.0
+        for plane, bins, own in zip(as_channels(window), as_channels(labels), curves, strict=True):
+            greys = plane[bins >= 0]
+            columns = [np.ones(greys.size), *(curve[bins[bins >= 0]] for curve in own[:number])]
+            fit, *_ = np.linalg.lstsq(np.stack(columns, axis=1), greys, rcond=None)
+            left += ((greys - np.stack(columns, axis=1) @ fit) ** 2).sum()
+            total += squares(greys)
+        scores.append(price * left / total)
+    return min(scores)
+
+
+def monotone_window(window, labels, signs=(1, -1)):
+    """Least squares over all cuts of the bins into pools whose means rise, or fall."""
+    window = np.asarray(window, float)
+    if is_flat(window, as_channels(labels)[0] >= 0):
+        return 1.0
+    scores = []
+    for sign in signs:
+        left = total = 0.0
+        for plane, bins in zip(as_channels(window), as_channels(labels), strict=True):
+            groups = [sign * plane[bins == k] for k in range(bins.max() + 1)]
+            total += squares(plane[bins >= 0])
+            left += min(
+                sum(squares(pool) for pool in pools)
+                for pools in cuts_of(groups)
+                if all(a.mean() <= b.mean() for a, b in itertools.pairwise(pools))
+            )
+        scores.append(left / total)
+    return min(scores)
+
+
+def cuts_of(groups):
+    """Every way to pool neighbours."""
+    for cuts in itertools.product([False, True], repeat=len(groups) - 1):
+        places = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(groups)]
+        yield [np.concatenate(groups[a:b]) for a, b in itertools.pairwise(places)]
+
+
+def backwards_window(window, template, counts, bins, value_range):
+    """Variance of the template within the window's bins over its variance, channels pooled."""
+    edges = np.linspace(*value_range, bins + 1)[1:-1]
+    if is_flat(window, counts):
+        return 1.0
+    within = total = 0.0
+    for plane, greys in zip(as_channels(window), as_channels(template), strict=True):
+        labels, own = np.digitize(plane[counts], edges), np.asarray(greys, float)[counts]
+        total += squares(own)
+        within += sum(squares(own[labels == j]) for j in np.unique(labels))
+    return within / total
+
+
 def nuv_map(image, labels, mask=None):
     """PWC nUV of every window; pixels with label -1 or mask 0 do not count."""
     labels = np.array(labels)

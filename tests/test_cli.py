@@ -54,6 +54,13 @@ def test_the_best_place_is_printed_as_a_table(capsys):
         (["--bins", "sturges"], PLACES[:1]),
         (["--measure", "ncc", "--threshold", "0.1"], PLACES[:1]),
         (["--measure", "ncc2", "--threshold", "0.1"], PLACES),
+        (["--measure", "nuv_adaptive", "--threshold", "0.3"], PLACES),
+        (["--direction", "wtp", "--bins", "16", "--threshold", "0.2"], PLACES),
+        (["--direction", "both", "--threshold", "0.1"], PLACES),
+        (["--polarity", "increasing", "--threshold", "0.1"], PLACES[:1]),
+        (["--polarity", "decreasing", "--threshold", "0.1"], PLACES[1:]),
+        (["--gain", "-0.6", "-0.4", "--threshold", "0.1"], PLACES[1:]),
+        (["--gain", "0.9", "inf", "--threshold", "0.1"], PLACES[:1]),
     ],
 )
 def test_options_choose_the_places(options, places, capsys):
@@ -135,6 +142,12 @@ def test_many_kinds_of_files_are_taken(kind, capsys):
         (
             ["locate", "scene.png", "template.png", "--region", "0", "0", "99", "9"],
             "the region (0, 0, 99, 9)",
+        ),
+        (["locate", "scene.png", "template.png", "--gain", "2", "1"], "gain is (2, 1)"),
+        (["locate", "scene.png", "template.png", "--gain", "nan", "1"], "--gain: 'nan'"),
+        (
+            ["locate", "scene.png", "template.png", "--measure", "mi", "--direction", "both"],
+            "direction='both' does not go with measure 'mi'",
         ),
         (["locate", "scene.png"], "TEMPLATE"),
         (["bins", "flat.png"], "is flat"),

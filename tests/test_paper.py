@@ -14,11 +14,11 @@ import sklearn.metrics
 from numpy.testing import assert_allclose
 
 from benchmarks.paper import published
-from benchmarks.paper.__main__ import main
-from benchmarks.paper.analysis import compare_methods, sign_flip
+from benchmarks.paper.__main__ import main, run
+from benchmarks.paper.analysis import compare_methods
 from benchmarks.paper.experiment import METHODS, SETTINGS, cut, score_cases
-from benchmarks.paper.page import render
-from benchmarks.paper.run import run
+from benchmarks.paper.page import make_page
+from benchmarks.significance import sign_flip
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -54,7 +54,7 @@ def test_the_page_has_no_gaps_and_its_links_lead_to_files(quick):
 def test_the_page_in_the_docs_is_made_of_the_results_beside_it():
     results = json.loads((DOCS / "paper" / "results.json").read_text("utf-8"))
     tables = {name: pd.DataFrame(rows) for name, rows in results.items() if type(rows) is list}
-    assert render(tables, results) == (DOCS / "paper.md").read_text("utf-8")
+    assert make_page(tables, results) == (DOCS / "paper.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("setting", published.AUC)
@@ -102,20 +102,20 @@ def test_scores_are_those_of_plain_formulas(setting):
 
 
 def test_cases_do_not_depend_on_jobs_or_on_what_was_done_before(tmp_path):
-    fewer = run(cases=5, seed=1, jobs=1, cache=tmp_path)
-    more = run(cases=30, seed=1, jobs=2, cache=tmp_path)
-    again = run(cases=30, seed=1, jobs=1, cache=tmp_path / "other")
+    fewer = run(5, seed=1, jobs=1, cache=tmp_path)
+    more = run(30, seed=1, jobs=2, cache=tmp_path)
+    again = run(30, seed=1, jobs=1, cache=tmp_path / "other")
     pd.testing.assert_frame_equal(more, again)
     of_both = more.merge(fewer[["setting", "case"]].drop_duplicates())
     pd.testing.assert_frame_equal(of_both, fewer)
 
 
 def test_what_was_scored_is_not_scored_again(tmp_path, monkeypatch):
-    first = run(cases=2, seed=1, jobs=1, cache=tmp_path)
+    first = run(2, seed=1, jobs=1, cache=tmp_path)
     monkeypatch.setattr("benchmarks.paper.experiment.score_case", None)
-    pd.testing.assert_frame_equal(run(cases=2, seed=1, jobs=1, cache=tmp_path), first)
+    pd.testing.assert_frame_equal(run(2, seed=1, jobs=1, cache=tmp_path), first)
     with pytest.raises(TypeError):
-        run(cases=2, seed=2, jobs=1, cache=tmp_path)
+        run(2, seed=2, jobs=1, cache=tmp_path)
 
 
 def test_flipping_signs_of_single_hits_is_mcnemar(rng):

@@ -7,49 +7,48 @@ and each figure as PNG and SVG. What was scored is kept in the cache: interrupte
 command goes on where it was.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
-from nuvmatch.engine.threads import available_cpus
-
+from .. import cases
+from ..environment import environment
+from ..jobs import score_all
+from ..reporting import make_parser, write_figures, write_tables, write_text
+from . import experiment
 from .analysis import tabulate
-from .report import write
-from .run import run
+from .experiment import SETTINGS, score_cases
+from .figures import draw
+from .page import make_page
 
-QUICK_CASES = 200
 
-
-def at_least(least):
-    def number(text):
-        if int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
-        return int(text)
-
-    return number
+def run(number, seed, jobs, cache):
+    """Score so many cases of both settings of the paper, and a fifth of that of its variants."""
+    groups = {
+        setting: number if setting in ("general", "spherical") else -(-number // 5)
+        for setting in SETTINGS
+    }
+    sources = [Path(module.__file__) for module in (cases, experiment)]
+    return score_all(score_cases, groups, seed, jobs, cache, sources)
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.paper",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--cases", type=at_least(1), default=5000, help="of each setting")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_CASES} cases")
-    parser.add_argument("--seed", type=at_least(0), default=0)
-    parser.add_argument("--jobs", type=at_least(1), default=available_cpus(), help="processes")
-    parser.add_argument("--out", type=Path, default=Path("build"), metavar="DIR")
-    parser.add_argument("--cache", type=Path, default=Path(".paper_cache"), metavar="DIR")
-    options = parser.parse_args(arguments)
-    cases = QUICK_CASES if options.quick else options.cases
-    (options.out / "paper").mkdir(parents=True, exist_ok=True)  # before the work, not after
+    options = make_parser("paper", __doc__, 5000, 200, "cases").parse_args(arguments)
+    folder = options.out / "paper"
+    folder.mkdir(parents=True, exist_ok=True)  # before the work, not after
     try:
-        rows = run(cases, options.seed, options.jobs, options.cache)
+        rows = run(options.number, options.seed, options.jobs, options.cache)
     except KeyboardInterrupt:
         sys.exit("interrupted; what was scored is kept, and the same command goes on from there")
-    page = write(options.out, rows, tabulate(rows), options.seed)
-    print(f"wrote {page} and {options.out / 'paper'}")
+    tables = tabulate(rows)
+    about = {
+        "seed": options.seed,
+        "cases": rows.groupby("setting")["case"].nunique().to_dict(),
+        "environment": environment(),
+    }
+    write_tables(folder, tables, about)
+    write_figures(folder, draw(tables))
+    write_text(options.out / "paper.md", make_page(tables, about))
+    print(f"wrote {options.out / 'paper.md'} and {folder}")
 
 
 if __name__ == "__main__":

@@ -2,28 +2,24 @@
 
 from pathlib import Path
 
-import jinja2
 import pandas as pd
 
 from ..environment import describe
+from ..reporting import markdown, render
 from . import published
 from .experiment import BINNINGS, METHODS, RULES
 
+TEMPLATE = Path(__file__).with_name("page.md.jinja")
 
-def render(tables, run):
+
+def make_page(tables, about):
     """Fill in the page."""
-    templates = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    return templates.get_template("page.md.jinja").render(
+    return render(
+        TEMPLATE,
         of=Numbers(tables),
-        cases=run["cases"],
-        seed=run["seed"],
-        environment=describe(run["environment"]),
+        cases=about["cases"],
+        seed=about["seed"],
+        environment=describe(about["environment"]),
     )
 
 
@@ -152,7 +148,3 @@ def pairs_table(pairs, **columns):
 
 def p_value(p, zero="< 1e-300"):
     return f"{p:.1e}" if p else zero
-
-
-def markdown(columns):
-    return pd.DataFrame(columns).to_markdown(index=False, disable_numparse=True)

@@ -42,12 +42,11 @@ _MOST_KEPT = 128 * 2**20  # bytes
 class Correlator:
     """Correlates patches with patterns.
 
-    Both may be complex, which does two correlations of real numbers at the price of one:
-    of one patch with two patterns, or of two patches with one.
+    Patches may be complex, which does two correlations of real numbers at the price of one.
 
     Parameters
     ----------
-    patterns : ndarray of shape (n, h, w), real or complex
+    patterns : ndarray of shape (n, h, w), real
     windows : (int, int)
         Rows and columns of the windows of a patch, at most.
     precision : {np.float32, np.float64}
@@ -66,15 +65,23 @@ class Correlator:
         if len(patterns) * math.prod(self._sides) * self._complex.itemsize <= _MOST_KEPT:
             self._spectra = [self._spectrum(which).copy() for which in range(len(patterns))]
 
-    def transform(self, patch: NDArray[Any], origin: float = 0.0) -> NDArray[Any]:
+    def transform(
+        self, patch: NDArray[Any], origin: float = 0.0, second: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
         """Return the spectrum of a patch (rows, columns) less its origin.
 
-        The next call overwrites it.
+        The numbers of a second patch, real as those of the first then are, become the
+        imaginary part. The next call overwrites the spectrum.
         """
         spectrum = self._space("spectrum")
         spectrum[:] = 0
         inside = spectrum[: patch.shape[0], : patch.shape[1]]
-        np.subtract(patch, origin, out=inside, casting="unsafe")
+        if second is None:
+            np.subtract(patch, origin, out=inside, casting="unsafe")
+        else:
+            np.subtract(patch, origin, out=inside.real, casting="unsafe")
+            inside = spectrum[: second.shape[0], : second.shape[1]]
+            np.subtract(second, origin, out=inside.imag, casting="unsafe")
         _transform(spectrum, 0)
         return spectrum
 
@@ -106,7 +113,7 @@ class Correlator:
         spectrum = self._space("pattern")
         spectrum[:] = 0
         pattern = self._patterns[which]
-        spectrum[: pattern.shape[0], : pattern.shape[1]] = pattern.conj()
+        spectrum[: pattern.shape[0], : pattern.shape[1]] = pattern
         _transform(spectrum, 0)
         np.conj(spectrum, out=spectrum)
         spectrum /= spectrum.size

@@ -49,8 +49,8 @@ def make_plan(image: Image, slices: Slices, shape: tuple[int, int], method: Meth
     searched = slices.worth_a_search(adder, shape[0] * shape[1], exact=image.exact)
     if method is None and not searched:
         method = "additions"
-    transforms = len(slices.pairs) + slices.channels
-    counts = max((slices.pixels_of(pair) for pair in slices.pairs), default=0)
+    transforms = len(slices.summed) + slices.channels
+    counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
     single = counts if image.form is np.uint8 else None
     cost, sides = _transforms(slices.shape, transforms, shape, single)
     if method is None:
@@ -78,15 +78,18 @@ def _transforms(
     """
     found = []
     for side, prices in TRANSFORM.items():
-        pixels, windows, tile = 1, 1, []
-        for extent, own in zip(shape, template, strict=True):
-            wanted = min(max(side - own + 1, -(-own // 2)), extent)
-            parts = -(-extent // wanted)
-            tile.append(-(-extent // parts))
-            pixels *= tile[-1] + own - 1
-            windows *= tile[-1]
-        double = single is None or (
-            single_error_bound(pixels * _CONTRAST**2, single, single * _CONTRAST) > 1
+        # Two halves of a tile's rows are transformed at once.
+        wanted = [
+            min(max(side - own + 1, -(-own // 2)) * times, extent)
+            for own, times, extent in zip(template, (2, 1), shape, strict=True)
+        ]
+        rows, columns = (
+            -(-extent // -(-extent // most)) for extent, most in zip(shape, wanted, strict=True)
         )
-        found.append((prices[double] * pixels * transforms / windows, (tile[0], tile[1])))
+        pixels = (-(-rows // 2) + template[0] - 1) * (columns + template[1] - 1)
+        double = single is None or (
+            single_error_bound(2 * pixels * _CONTRAST**2, single, single * _CONTRAST) > 1
+        )
+        cost = prices[double] * pixels * transforms / (rows * columns)
+        found.append((cost, (rows, columns)))
     return min(found)

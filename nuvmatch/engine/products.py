@@ -96,10 +96,7 @@ def for_each_product(
     out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
     """
     slices = Slices.whole(pattern.mask, len(pattern.planes))
-    shape = tuple(
-        min(max(_LEAST_SIDE, 6 * side) - side + 1, extent)
-        for side, extent in zip(slices.shape, out.shape, strict=True)
-    )
+    shape = product_tile(slices.shape, out.shape)
     half = -(-shape[0] // 2)
     correlator = Correlator(pattern.planes, (half, shape[1]))
     accuracy = tolerance(out.dtype)
@@ -110,6 +107,15 @@ def for_each_product(
         out[tile.place] = np.where(np.isnan(scores), nothing, scores)
 
     run(task, tiles(out.shape, *shape), n_threads)
+
+
+def product_tile(template: tuple[int, int], windows: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of a tile, at most."""
+    rows, columns = (
+        min(max(_LEAST_SIDE, 6 * side) - side + 1, extent)
+        for side, extent in zip(template, windows, strict=True)
+    )
+    return rows, columns
 
 
 def _tile_products(

@@ -1,6 +1,5 @@
 """Which pixels of a template belong together, and which additions sum them."""
 
-import itertools
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,6 @@ from .covers import Adder, Cover, cheapest_cover, estimated_cost, plain_cover, s
 from .fourier import Correlator
 
 Indices = NDArray[np.int64]
-Pair = tuple[int, int | None]
 Places = tuple[Indices, Indices, Indices, Indices]
 Found = TypeVar("Found")
 
@@ -176,14 +174,9 @@ class Slices:
         return 3 * price / 32
 
     @cached_property
-    def pairs(self) -> list[Pair]:
-        """All slices but the largest of each channel, two by two, of one channel each."""
-        pairs: list[Pair] = []
-        for c in range(self.channels):
-            own = np.flatnonzero(self.channel == c).tolist()
-            own.remove(self.largest[c])
-            pairs += itertools.zip_longest(own[::2], own[1::2])
-        return pairs
+    def summed(self) -> list[int]:
+        """All slices but the largest of each channel, which the others leave over."""
+        return [k for k in range(self.counts.size) if k not in self.largest]
 
     @cached_property
     def largest(self) -> list[int]:
@@ -191,24 +184,15 @@ class Slices:
         slices = [np.flatnonzero(self.channel == c) for c in range(self.channels)]
         return [int(own[np.argmax(self.counts[own])]) for own in slices]
 
-    def pixels_of(self, pair: Pair) -> int:
-        """Pixels of both slices of a pair."""
-        return sum(int(self.counts[k]) for k in pair if k is not None)
-
     def correlator(self, windows: tuple[int, int], precision: type[Any]) -> Correlator:
-        """Return what correlates tiles of so many windows with the pairs of slices."""
+        """Return what correlates patches of so many windows with the slices to be summed."""
         firsts = np.cumsum([0, *self.of_channels])
 
-        def pattern(k: int) -> NDArray[np.bool_]:
-            c = self.channel[k]
-            return np.asarray(self.labels[c] == k - firsts[c])
-
         def make() -> Correlator:
-            patterns = np.zeros((len(self.pairs), *self.shape), np.complex128)
-            for both, (first, second) in zip(patterns, self.pairs, strict=True):
-                both.real = pattern(first)
-                both.imag = 0 if second is None else pattern(second)
-            return Correlator(patterns, windows, precision)
+            patterns = [
+                self.labels[c] == k - firsts[c] for k in self.summed for c in [self.channel[k]]
+            ]
+            return Correlator(np.array(patterns).reshape(-1, *self.shape), windows, precision)
 
         return self._correlator(("slices", (windows, precision)), make)
 

@@ -13,7 +13,7 @@ from .additions import LANES
 from .covers import ADDERS, Adder
 from .fourier import Correlator, error_bound, single_error_bound
 from .images import Image
-from .moments import Moments, add_up, tile_moments
+from .moments import Again, Moments, add_up, tile_moments
 from .plan import Method, make_plan
 from .slices import Slices
 from .threads import Tile, run, scratch, tiles
@@ -24,7 +24,8 @@ class TileSums:
     """Sums over each window of a tile.
 
     All are of the same numbers, greys less some common origin, times some common scale;
-    of integer images they are exact.
+    of integer images they are exact. Windows that were summed again have their own origin
+    and scale.
     """
 
     sums: NDArray[Any]  # (slices, rows, at least as many columns as the tile)
@@ -32,6 +33,15 @@ class TileSums:
     scatter: NDArray[np.float64]  # (rows, ..): squared deviations from the mean, of all
     #                               channels; 0 if flat, NaN if a pixel is bad
     tile: Tile
+    scale: float
+    again: Again | None
+
+    def units(self) -> NDArray[np.float64]:
+        """Scale of each window, shape (rows, columns of the tile)."""
+        units = np.full(self.tile.shape, self.scale)
+        if self.again is not None:
+            units[self.again.ys, self.again.xs] = self.again.unit
+        return units
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:
@@ -72,8 +82,9 @@ def for_each_tile(
     def task(tile: Tile) -> None:
         moments = tile_moments(image, slices, tile, accuracy, lanes)
         sums, lost = fill(moments)
-        _replace_lost(moments, lost, sums)
-        score(TileSums(sums, moments.totals, moments.scatter, tile))
+        again = _replace_lost(moments, lost, sums)
+        scale = moments.image.scale
+        score(TileSums(sums, moments.totals, moments.scatter, tile, scale, again))
 
     run(task, tiles(shape, *plan.tile, lanes), n_threads)
 
@@ -96,23 +107,28 @@ def _correlate(
 ) -> tuple[NDArray[Any], Lost]:
     """Sum slices by correlation; the largest of each channel is what the others leave over.
 
+    The upper and the lower half of the windows are done at once, as real and imaginary part.
     Whole numbers come out rounded: in single precision, if that is certain to be right.
     """
     slices = moments.slices
-    columns = moments.tile.shape[1]
+    rows, columns = moments.tile.shape
+    height, width = slices.shape
+    halves = -(-windows[0] // 2), windows[1]
     whole = moments.patch.dtype != np.float64
     kind = ADDERS[moments.patch.dtype].whole
     sums = scratch.array("sums", (slices.counts.size, *moments.scatter.shape), kind)
-    patch = moments.patch[:, :, : columns + slices.shape[1] - 1]
+    patch = moments.patch[:, :, : columns + width - 1]
     origin = np.rint(patch.mean(axis=(1, 2))) if whole else np.zeros(len(patch))
-    energy = max(map(energy_about, patch, origin))
-    counts = max((slices.pixels_of(pair) for pair in slices.pairs), default=0)
+    middle = -(-rows // 2)
+    parts = patch[:, : middle + height - 1], patch[:, middle:]
+    energy = max(sum(energy_about(part[c], origin[c]) for part in parts) for c in range(len(patch)))
+    counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
     if not (
         patch.dtype == np.uint8
         and single_error_bound(energy, counts, 0) < 1
-        and _read(moments, slices.correlator(windows, np.float32), patch, origin, energy, sums)
+        and _read(moments, slices.correlator(halves, np.float32), parts, origin, energy, sums)
     ):
-        _read(moments, slices.correlator(windows, np.float64), patch, origin, None, sums)
+        _read(moments, slices.correlator(halves, np.float64), parts, origin, None, sums)
     error = 0.0 if whole else error_bound(energy, counts)
     return sums, _lost(moments, error, accuracy)
 
@@ -120,39 +136,32 @@ def _correlate(
 def _read(
     moments: Moments,
     correlator: Correlator,
-    patch: NDArray[Any],
+    parts: tuple[NDArray[Any], NDArray[Any]],
     origin: NDArray[np.float64],
     energy: float | None,
     sums: NDArray[Any],
 ) -> bool:
     """Read slice sums off correlations; False if rounding them may have led astray.
 
-    That is in question if `energy` is given, of a patch less its origin: a sum that was
-    rounded to the wrong number is almost as far from it as the bound of its error allows,
-    less one.
+    That is in question if `energy` is given, of both parts of the patch less their origin: a
+    sum that was rounded to the wrong number is almost as far from it as the bound of its
+    error allows, less one.
     """
-    slices, whole = moments.slices, patch.dtype != np.float64
+    slices, whole = moments.slices, parts[0].dtype != np.float64
+    rows, columns = moments.tile.shape
     for c, largest in enumerate(slices.largest):
         sums[largest] = moments.totals[c]
     last, farthest = -1, np.inf
-    for which, (first, second) in enumerate(slices.pairs):
-        c = int(slices.channel[first])
+    for which, k in enumerate(slices.summed):
+        c = int(slices.channel[k])
         if c != last:
-            spectrum, last = correlator.transform(patch[c], origin[c]), c
-        found = correlator.correlate(spectrum, which, moments.tile.shape)
+            spectrum, last = correlator.transform(parts[0][c], origin[c], parts[1][c]), c
+        found = correlator.correlate(spectrum, which, (-(-rows // 2), columns))
+        count = int(slices.counts[k])
         if energy is not None:
-            counts = slices.pixels_of((first, second))
-            farthest = 1 - single_error_bound(energy, counts, correlator.largest())
+            farthest = 1 - single_error_bound(energy, count, correlator.largest())
         rest = sums[slices.largest[c]]
-        # Where a pair is not complete, what would be the second takes nothing away.
-        nobody = scratch.array("nobody", rest.shape, rest.dtype)
-        other = nobody if second is None else sums[second]
-        of_first = origin[c] * slices.counts[first]
-        of_second = 0.0 if second is None else origin[c] * slices.counts[second]
-        doubtful = take_correlations(
-            found, of_first, of_second, whole, farthest, sums[first], other, rest
-        )
-        if doubtful > 0:
+        if take_correlations(found, origin[c] * count, whole, farthest, sums[k], rest) > 0:
             return False
     return True
 
@@ -169,13 +178,15 @@ def _lost(moments: Moments, error: float, accuracy: float) -> Lost:
     return inexact if moments.lost is None else inexact | moments.lost
 
 
-def _replace_lost(moments: Moments, lost: Lost, sums: NDArray[Any]) -> None:
+def _replace_lost(moments: Moments, lost: Lost, sums: NDArray[Any]) -> Again | None:
     """Put sums about the window's mean where others have lost digits."""
-    if lost is not None and lost.any():
-        again = moments.again(moments.slices, lost)
-        sums[:, again.ys, again.xs] = again.sums
-        moments.totals[:, again.ys, again.xs] = 0
-        moments.scatter[again.ys, again.xs] = again.scatter
+    if lost is None or not lost.any():
+        return None
+    again = moments.again(moments.slices, lost)
+    sums[:, again.ys, again.xs] = again.sums
+    moments.totals[:, again.ys, again.xs] = 0
+    moments.scatter[again.ys, again.xs] = again.scatter
+    return again
 
 
 @jit
@@ -196,37 +207,43 @@ def energy_about(patch: NDArray[Any], origin: float) -> float:
 def take_correlations(
     found: NDArray[Any],
     origin: float,
-    second_origin: float,
     whole: bool,
     farthest: float,
-    first: NDArray[Any],
-    second: NDArray[Any],
+    sums: NDArray[Any],
     rest: NDArray[Any],
 ) -> int:
-    """Put the sums of two slices in their place, and take them from what others leave over.
+    """Put the sums of a slice in their place, and take them from what others leave over.
 
     Returns how many were as far as `farthest` from the whole numbers that they became.
 
     Parameters
     ----------
-    found : ndarray of shape (rows, columns), complex
-        Sums over the first slice, and over the second, less `origin` and `second_origin`;
-        if `whole`, but for rounding, whole numbers.
-    first, second, rest : ndarray of shape (rows, >= columns)
-        The first two are filled.
+    found : ndarray of shape (half of the rows, columns), complex
+        Sums of the upper windows, and of the lower ones, less `origin`; if `whole`, but for
+        rounding, whole numbers.
+    sums, rest : ndarray of shape (rows, >= columns)
+        The first is filled.
     """
-    rows, columns = found.shape
+    half, columns = found.shape
     doubtful = 0
-    for y in range(rows):
-        pairs, ones, others, left = found[y], first[y], second[y], rest[y]
+    for y in range(half):
+        both, upper, left = found[y], sums[y], rest[y]
         for x in range(columns):
-            one, other = pairs[x].real, pairs[x].imag
+            one = both[x].real
             if whole:
-                near, near_other = np.rint(one), np.rint(other)
-                doubtful += abs(one - near) >= farthest or abs(other - near_other) >= farthest
-                one, other = near, near_other
-            ones[x] = one + origin
-            others[x] = other + second_origin
+                near = np.rint(one)
+                doubtful += abs(one - near) >= farthest
+                one = near
+            upper[x] = one + origin
+            left[x] -= one + origin
+    for y in range(half, sums.shape[0]):
+        both, lower, left = found[y - half], sums[y], rest[y]
         for x in range(columns):
-            left[x] -= ones[x] + others[x]
+            one = both[x].imag
+            if whole:
+                near = np.rint(one)
+                doubtful += abs(one - near) >= farthest
+                one = near
+            lower[x] = one + origin
+            left[x] -= one + origin
     return doubtful

@@ -14,9 +14,9 @@ from ..engine.plan import addition_tile
 from ..engine.slices import Program, Slices
 from ..engine.sums import tolerance
 from ..engine.threads import Tile, run, scratch, tiles
+from .image_bins import bin_image, check_image_bins
 from .template import Template
 
-_MOST_IMAGE_BINS = 65536
 _ADDER = ADDERS[np.dtype(np.uint8)]
 
 
@@ -31,11 +31,7 @@ class MutualInformation:
     """
 
     def __init__(self, template: Template, *, by: Literal["template", "window"]) -> None:
-        if template.image_bins > _MOST_IMAGE_BINS:
-            raise ValueError(
-                f"bins is {template.image_bins}; the image's greys fall into at most "
-                f"{_MOST_IMAGE_BINS} bins"
-            )
+        check_image_bins(template.image_bins)
         self._template = template
         self._by_window = by == "window"
         self._whole = Slices.whole(template.mask, len(template.cuts))
@@ -47,7 +43,7 @@ class MutualInformation:
 
     def fill(self, image: Image, out: NDArray[Any], nothing: float, n_threads: int) -> None:
         """Fill a score map."""
-        bins = self._bin_image(image)
+        bins = bin_image(image, self._template.value_range, self._template.image_bins)
         accuracy = tolerance(out.dtype)
 
         windows = out.size * self._template.image_bins
@@ -100,27 +96,6 @@ class MutualInformation:
         everything, of_template = self._n_log_n[-1], self._label_terms[channel]
         information += joint - of_image - of_template + everything
         entropy += everything - (of_image if self._by_window else of_template)
-
-    def _bin_image(self, image: Image) -> NDArray[Any]:
-        """Bin of each pixel; greys beyond the range fall in the last bins."""
-        value_range = self._template.value_range or image.grey_range
-        low, high = value_range
-        if high - low == np.inf:
-            raise ValueError(f"greys reach from {low} to {high}, farther than floats")
-        # Whole numbers that floats cannot tell apart are compared less their offset.
-        shift = max(-low, high) > 2**53
-        if shift:
-            low, high = low - image.offset, high - image.offset
-        edges = np.linspace(low, high, self._template.image_bins + 1)[1:-1]
-        if image.planes.dtype == np.uint8:
-            of_grey = np.searchsorted(edges, np.arange(256), side="right")
-            return np.asarray(of_grey.astype(np.uint16)[image.planes])
-        bins = np.empty(image.planes.shape, np.min_scalar_type(edges.size))
-        for c, plane in enumerate(image.planes):
-            for row, greys in enumerate(plane):  # row by row: the bins come as int64
-                own = image.less_offset(greys) if shift else greys
-                bins[c, row] = np.searchsorted(edges, own, side="right")
-        return bins
 
 
 def share_left(

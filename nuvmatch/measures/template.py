@@ -1,5 +1,6 @@
 """A template as the measures take it: checked, masked and cut into bins."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks, binning
-from ..binning import Binning
+from ..binning import Binning, Curves
+from ..engine.images import unit_scale
 from ..tones.cross_product import sample_curves
 from ..tones.families import Family, scale_levels, sensor_range
 
@@ -37,6 +39,8 @@ class Template:
     cuts: tuple[Binning, ...]  # for each channel, of the greys under the mask
     image_bins: int
     value_range: tuple[float, float] | None
+    family: Family
+    ends: tuple[float, float]  # greys that are the levels 0 and 1 of tone curves
 
     @property
     def pixels(self) -> int:
@@ -46,10 +50,31 @@ class Template:
     @cached_property
     def labels(self) -> NDArray[np.int64]:
         """Bin of each pixel, shape (channels, height, width), -1 where it does not count."""
-        labels = np.full((len(self.cuts), *self.mask.shape), -1, np.int64)
-        for plane, cut in zip(labels, self.cuts, strict=True):
+        return self.spread(self.cuts)
+
+    @cached_property
+    def inside(self) -> NDArray[np.float64]:
+        """Greys that count, shape (channels, pixels)."""
+        return self.greys[:, self.mask]
+
+    def spread(self, cuts: Sequence[Binning]) -> NDArray[np.int64]:
+        """Label pixels by cuts of the greys that count, one for each channel."""
+        labels = np.full((len(cuts), *self.mask.shape), -1, np.int64)
+        for plane, cut in zip(labels, cuts, strict=True):
             plane[self.mask] = cut.labels
         return labels
+
+    def means(self, cuts: Sequence[Binning]) -> list[NDArray[np.float64]]:
+        """Mean grey of each bin of cuts, one for each channel; but for the base."""
+        unit = unit_scale(float(abs(self.inside).max()))  # so that no sum overflows
+        return [
+            np.bincount(cut.labels, greys * unit) / cut.counts / unit
+            for cut, greys in zip(cuts, self.inside, strict=True)
+        ]
+
+    def sample_curves(self, values: NDArray[np.float64]) -> Curves | None:
+        """Sample the expected tone curves over the levels of values; None if all are straight."""
+        return _sample_cross(values, self.ends, self.family)
 
 
 def prepare_template(
@@ -62,8 +87,12 @@ def prepare_template(
     value_range: tuple[float, float] | None,
     binned: bool,
     flat_is_fine: bool,
+    backwards: bool,
 ) -> Template:
-    """Check a template and cut it into bins; the arguments are those of `Matcher`."""
+    """Check a template and cut it into bins; the arguments are those of `Matcher`.
+
+    `backwards`: the image's bins are to explain the template.
+    """
     planes, counting = _checks.as_planes(template, "template")
     given = _checks.as_mask(mask, "mask", planes.shape[1:])
     if counting is None:
@@ -74,12 +103,12 @@ def prepare_template(
     _check_greys(inside, planes.shape[1:], flat_is_fine=flat_is_fine)
     greys = np.zeros(planes.shape)
     greys[:, counting] = inside
-    if not binned:
-        return Template(greys, base, counting, (), 0, value_range)
-    edges_given = bins is not None and np.ndim(bins) > 0
-    sampled = not edges_given and (binner in ("optimal", "greedy") or bins == "auto")
     shifted = value_range and (value_range[0] - base, value_range[1] - base)
     ends = sensor_range(inside, planes.dtype, shifted)
+    if not binned:
+        return Template(greys, base, counting, (), 0, value_range, family, ends)
+    edges_given = bins is not None and np.ndim(bins) > 0
+    sampled = not edges_given and (binner in ("optimal", "greedy") or bins == "auto")
     cuts, wanted = [], []
     for values in inside:
         cross, grouped = None, values
@@ -92,13 +121,20 @@ def prepare_template(
         cut.edges[-1] = max(cut.edges[-1], values.max())
         cuts.append(cut)
         wanted.append(number)
-    _check_bins(max(cut.counts.size for cut in cuts), inside.shape[1], bins is not None)
-    return Template(greys, base, counting, tuple(cuts), max(wanted), value_range)
+    d, image_bins = inside.shape[1], max(wanted)
+    if backwards and bins is None:
+        image_bins = min(image_bins, (d + 1) // 2)
+    _check_bins(max(cut.counts.size for cut in cuts), d, bins is not None)
+    if backwards:
+        _check_bins(min(image_bins, d), d, bins is not None)
+    return Template(
+        greys, base, counting, tuple(cuts), image_bins, value_range, family, ends,
+    )  # fmt: skip
 
 
 def _sample_cross(
     values: NDArray[np.float64], ends: tuple[float, float], family: Family
-) -> binning.Curves | None:
+) -> Curves | None:
     """Sample the tone curves over the levels; None, so k-means, where all are straight."""
     levels, counts = np.unique(values, return_counts=True)
     scaled = scale_levels(levels, ends)
@@ -132,7 +168,7 @@ def _bin_values(
     base: int,
     bins: int | str | ArrayLike | None,
     binner: str,
-    cross: binning.Curves | None,
+    cross: Curves | None,
 ) -> tuple[binning.Binning, int]:
     """Bin the greys that count; return also how many bins were wanted, for the image."""
     distinct = np.unique(values).size

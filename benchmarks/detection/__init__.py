@@ -1,0 +1,1 @@
+"""How often each measure finds its template in real images whose tones have changed."""

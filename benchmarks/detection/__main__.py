@@ -1,0 +1,64 @@
+"""Look for templates in real images of other tones, by every measure, and make the table.
+
+    python -m benchmarks.detection [--trials 240] [--seed 0] [--jobs N] [--quick] [--out DIR]
+    python -m benchmarks.detection --tune [--trials 60]
+
+Leaves DIR/detection.md, and in DIR/detection/ each table as Markdown and CSV, all of them as
+JSON, and each figure as PNG and SVG. What was done is kept in the cache: interrupted, the
+same command goes on where it was. With --tune it prints location rates of "nuv_adaptive" by
+the price of a curve, on photographs that the table is not made of.
+"""
+
+import sys
+from pathlib import Path
+
+from .. import scenes
+from ..environment import environment
+from ..jobs import score_all
+from ..reporting import make_parser, write_figures, write_tables, write_text
+from . import experiment
+from .analysis import tabulate
+from .experiment import CELLS, find_all, tune_all
+from .figures import draw
+from .page import make_page
+
+
+def run(function, cells, options):
+    sources = [Path(module.__file__) for module in (scenes, experiment)]
+    groups = dict.fromkeys(cells, options.number)
+    return score_all(function, groups, options.seed, options.jobs, options.cache, sources)
+
+
+def main(arguments=None):
+    parser = make_parser("detection", __doc__, 240, 3, "trials")
+    parser.add_argument("--tune", action="store_true", help="only print rates by price")
+    options = parser.parse_args(arguments)
+    folder = options.out / "detection"
+    try:
+        if options.tune:
+            cells = [cell for cell, (name, _) in CELLS.items() if name in scenes.CHANGES]
+            print_prices(run(tune_all, cells, options))
+            return
+        folder.mkdir(parents=True, exist_ok=True)  # before the work, not after
+        rows = run(find_all, CELLS, options)
+    except KeyboardInterrupt:
+        sys.exit("interrupted; what was done is kept, and the same command goes on from there")
+    tables = tabulate(rows)
+    about = {"seed": options.seed, "trials": options.number, "environment": environment()}
+    write_tables(folder, tables, about)
+    write_figures(folder, draw(tables))
+    write_text(options.out / "detection.md", make_page(tables, about))
+    print(f"wrote {options.out / 'detection.md'} and {folder}")
+
+
+def print_prices(rows):
+    """Mean over cells, and the largest distance below the best baseline of a cell."""
+    rates = rows.pivot_table(index="cell", columns="price", values="found")
+    best = rates[list(experiment.BASELINES)].max(axis=1)
+    for price in rates:
+        short = (rates[price] - best).min()
+        print(f"{price!s:>6}: mean {rates[price].mean():.4f}, least margin {short:+.3f}")
+
+
+if __name__ == "__main__":
+    main()

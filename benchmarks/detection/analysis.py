@@ -1,0 +1,108 @@
+"""From trials to tables: location rates, ranks, ROC-AUC, and paired comparisons."""
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+
+from ..scenes import CHANGES, REAL
+from ..significance import holm
+from .experiment import BASELINES, CELLS, MEASURES
+
+MARGIN = 0.04  # by which a measure may fall short of the best baseline of a cell
+SHOWN = ("nuv_adaptive", "nuv_adaptive, both, 16 bins", "nuv", "nuv, both, 16 bins")
+
+
+def tabulate(rows):
+    """Make all tables, by name."""
+    return {
+        "cells": rate_cells(rows),
+        "measures": rate_measures(rows),
+        "gains": compare_means(rows),
+        "margins": compare_with_best(rows),
+        "sides": rows.groupby(["measure", "side"])["found"].mean().reset_index(),
+    }
+
+
+def rate_cells(rows):
+    """Of each measure in each cell: location rate and interval, median rank, mean AUC."""
+    found = rows.groupby(["cell", "measure"]).agg(
+        trials=("found", "size"),
+        hits=("found", "sum"),
+        rank=("rank", "median"),
+        auc=("auc", "mean"),
+        auc_error=("auc", "sem"),
+    )
+    order = pd.MultiIndex.from_product([CELLS, MEASURES], names=["cell", "measure"])
+    found = found.reindex(order).dropna().reset_index()
+    found.insert(3, "rate", found["hits"] / found["trials"])
+    bounds = [
+        scipy.stats.binomtest(int(hits), int(trials)).proportion_ci(method="wilson")
+        for hits, trials in zip(found.pop("hits"), found["trials"], strict=True)
+    ]
+    found.insert(4, "low", [bound.low for bound in bounds])
+    found.insert(5, "high", [bound.high for bound in bounds])
+    return found
+
+
+def rate_measures(rows):
+    """Means over cells, and the median time of a map."""
+    rates = rates_of(rows)
+    groups = {
+        "all": list(CELLS),
+        "changes": [cell for cell, (name, _) in CELLS.items() if name in CHANGES],
+        "real": list(REAL),
+    }
+    table = {name: rates.loc[cells].mean() for name, cells in groups.items()}
+    table["ms"] = rows.groupby("measure")["ms"].median()
+    return pd.DataFrame(table).reindex(list(MEASURES)).rename_axis("measure").reset_index()
+
+
+def rates_of(rows):
+    """Location rate of every measure (columns) in every cell."""
+    rates = rows.pivot_table(index="cell", columns="measure", values="found")
+    return rates.reindex(index=list(CELLS), columns=list(MEASURES))
+
+
+def compare_with_best(rows):
+    """Each measure of ours beside the best baseline of each cell, paired over trials.
+
+    The p-value is for falling short of it by more than the margin; `holm` is adjusted for
+    all cells of that measure.
+    """
+    tables = []
+    for measure in SHOWN:
+        found = []
+        for cell in CELLS:
+            hits = rows[rows["cell"] == cell].pivot_table(
+                index="trial", columns="measure", values="found"
+            )
+            best = hits[list(BASELINES)].mean().idxmax()
+            short = (hits[best] - hits[measure]).to_numpy(float)
+            test = scipy.stats.ttest_1samp(short, MARGIN, alternative="greater")
+            p = test.pvalue if short.std() > 0 else float(short.mean() <= MARGIN)
+            gap = -short.mean()
+            found.append({"measure": measure, "cell": cell, "best": best, "gap": gap, "p": p})
+        table = pd.DataFrame(found)
+        tables.append(table.assign(holm=holm(table["p"])))
+    return pd.concat(tables, ignore_index=True)
+
+
+def compare_means(rows):
+    """Mean over cells less that of each baseline, with a 95 % interval, for measures of ours."""
+    hits = rows.pivot_table(index=["cell", "trial"], columns="measure", values="found")
+    tables = []
+    for measure in SHOWN:
+        for other in BASELINES:
+            gaps = (hits[measure] - hits[other]).groupby(level="cell")
+            mean = gaps.mean().mean()
+            error = np.sqrt((gaps.var() / gaps.size()).sum()) / gaps.ngroups
+            tables.append(
+                {
+                    "measure": measure,
+                    "baseline": other,
+                    "gain": mean,
+                    "low": mean - 1.96 * error,
+                    "high": mean + 1.96 * error,
+                }
+            )
+    return pd.DataFrame(tables)
