@@ -377,4 +377,7 @@ def _check_model(
             "adjusted=True is not for 'nuv_adaptive' or direction 'both', whose mean on noise "
             "is not known"
         )
-    return Tuning(n_curves, polarity, gain, bool(adjusted))
+    tuning = Tuning(n_curves, polarity, gain, bool(adjusted))
+    if not tuning.gains[0] <= tuning.gains[1]:
+        raise ValueError(f"no gain between {gain} is {polarity}; every window would be refused")
+    return tuning

@@ -231,6 +231,40 @@ def test_curves_that_bins_cannot_show_explain_nothing(measure):
     assert match.tone_curve.values[0] == pytest.approx(match.tone_curve.values[1])
 
 
+def test_as_many_curves_as_pixels_allow_are_refused():
+    with pytest.raises(ValueError, match="every window would match"):
+        nuvmatch.Matcher([[0, 7, 9]], measure="nuv_linear")
+
+
+def test_the_tone_curve_is_flat_where_no_curve_is_worth_its_price(rng):
+    image, template = rng.integers(0, 200, (19, 22)), rng.integers(0, 200, (7, 6))
+    found = nuvmatch.locate(image, template, measure="nuv_adaptive", max_matches=500, max_overlap=1)
+    dear = [match for match in found if match.score == 1]
+    assert dear
+    assert all(np.ptp(match.tone_curve.values) < 1e-9 for match in dear)
+
+
+@pytest.mark.parametrize(("scale", "moderate"), [(2.0**-560, 2.0**-60), (2.0**600, 2.0**60)])
+@pytest.mark.parametrize("measure", MODELS)
+def test_templates_of_any_magnitude(measure, scale, moderate, rng):
+    image, template = scene(rng, (19, 22), (8, 7), np.float64)
+    scores = nuvmatch.score_map(image, template * scale, measure=measure, dtype=float)
+    expected = nuvmatch.score_map(image, template * moderate, measure=measure, dtype=float)
+    assert_allclose(scores, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [2**48, 2**52, 2**54])
+def test_pedestals_move_no_edges_of_image_bins(offset, rng):
+    image = rng.integers(0, 100, (16, 17))
+    template = image[3:9, 4:11]
+    options = {"direction": "wtp", "bins": 9, "dtype": float}
+    plain = nuvmatch.score_map(image, template, value_range=(0, 120), **options)
+    raised = nuvmatch.score_map(
+        image + offset, template + offset, value_range=(offset, offset + 120), **options
+    )
+    assert_allclose(raised, plain, atol=1e-9)
+
+
 # Adjusted scores.
 
 
@@ -440,6 +474,7 @@ def test_tone_curves_are_what_the_model_fits(measure, rng):
         ({"direction": "both", "adjusted": True}, ValueError, "adjusted=True is not for"),
         ({"direction": "wtp", "measure": "nuv_linear"}, ValueError, "'wtp' has the measure 'nuv'"),
         ({"direction": "wtp", "gain": (0, 1)}, ValueError, "not of 'wtp'"),
+        ({"gain": (-2, -1), "polarity": "increasing"}, ValueError, "every window would be refused"),
         ({"direction": "wtp", "bins": 70_000}, ValueError, "bins"),
         ({"direction": "both", "bins": 81}, ValueError, "81 bins"),
     ],

@@ -24,10 +24,10 @@ def bin_image(image: Image, value_range: tuple[float, float] | None, number: int
     low, high = value_range or image.grey_range
     if high - low == np.inf:
         raise ValueError(f"greys reach from {low} to {high}, farther than floats")
-    # Whole numbers that floats cannot tell apart are compared less their offset.
-    shift = max(-low, high) > 2**53
+    # Whole numbers whose edges floats would round are compared less their offset.
+    shift = max(-low, high) > 2**45
     if shift:
-        low, high = low - image.offset, high - image.offset
+        low, high = (int(end) - image.offset + (end - int(end)) for end in (low, high))
     edges = np.linspace(low, high, number + 1)[1:-1]
     if image.planes.dtype == np.uint8:
         of_grey = np.searchsorted(edges, np.arange(256), side="right")

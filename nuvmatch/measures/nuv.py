@@ -68,8 +68,9 @@ class NUV:
         unit = unit_scale(float(abs(template.inside).max()))  # so that no square overflows
         levels = self.slice_means(template.inside * unit)
         self.levels = levels / unit  # mean of each slice, in the template's greys less its base
-        weights = model.deviations(levels)
-        self._slopes = weights / slices.counts / (weights**2 / slices.counts).sum() * unit
+        if self.limited:
+            weights = model.deviations(levels)
+            self._slopes = weights / slices.counts / (weights**2 / slices.counts).sum() * unit
         self._unit = 1.0
         if tuning.adjusted:
             free = slices.channels * (slices.pixels - 1)
@@ -152,6 +153,11 @@ def _few_curves(
 ) -> NUV:
     slices = Slices(template.spread(cuts))
     model = FewCurves.of(slices.counts, slices.channel, own, price)
+    if model.freedom >= slices.channels * (slices.pixels - 1):
+        raise ValueError(
+            f"{len(model.curves)} curves for {slices.pixels} pixels: every window would match; "
+            "ask for fewer bins or curves, or for a larger template"
+        )
     return NUV(template, slices, model, tuning)
 
 

@@ -70,6 +70,7 @@ def principal(
     means = np.add.reduceat(curves.samples * level_counts, firsts, axis=1) / counts
     roots = np.sqrt(counts)
     weighted = (means - (means @ counts / counts.sum())[:, None]) * roots
+    weighted /= float(abs(weighted).max()) or 1.0  # so that no square leaves the float range
     _, lengths, vectors = np.linalg.svd(weighted, full_matrices=False)
     kept = lengths > _NEGLIGIBLE * max(float(lengths[0]), 1e-300)
     shares = lengths[kept] ** 2 / (lengths[kept] ** 2).sum()

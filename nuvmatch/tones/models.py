@@ -141,8 +141,8 @@ class FewCurves(PiecewiseConstant):
             weights = np.bincount(self.channel, part)
             fits.append(fits[-1] + weights[self.channel] * curve)
             explained.append(explained[-1] + float((weights**2).sum()))
-        left = np.maximum(scatter - np.array(explained[1:]), 0)
-        return fits[1 + int(np.argmin(left * self.prices))]
+        left = np.maximum(scatter - np.array(explained), 0)
+        return fits[int(np.argmin(left * np.append(1.0, self.prices)))]
 
     @cached_property
     def freedom(self) -> float:
