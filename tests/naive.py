@@ -35,21 +35,29 @@ def squares(values):
     return float(((values - values.mean()) ** 2).sum())
 
 
+def moderate(window, counts):
+    """A window in a range where no square overflows, less a grey of each channel; 0 outside."""
+    window = np.where(counts, window, 0.0)
+    window *= unit(window)
+    for plane, inside in zip(as_channels(window), as_channels(counts), strict=True):
+        plane[inside] -= plane[inside][0]
+    return window
+
+
 def is_flat(window, counts):
     return all(np.ptp(plane[counts]) == 0 for plane in as_channels(window))
 
 
 def nuv_window(window, labels):
     """Variance within the bins over variance, channels pooled; 1 if flat."""
-    window = np.asarray(window, float)
-    counted = window[np.asarray(labels) >= 0]
-    window = window * unit(counted)
+    window, labels = np.asarray(window, float), np.asarray(labels)
+    if is_flat(window, as_channels(labels)[0] >= 0):
+        return 1.0
+    window = moderate(window, labels >= 0)
     within = total = 0.0
     for plane, bins in zip(as_channels(window), as_channels(labels), strict=True):
         total += squares(plane[bins >= 0])
         within += sum(squares(plane[bins == j]) for j in np.unique(bins[bins >= 0]))
-    if is_flat(window, as_channels(labels)[0] >= 0):
-        return 1.0
     return min(max(within / total, 0.0), 1.0)
 
 
@@ -58,6 +66,7 @@ def few_curves_window(window, labels, curves, prices):
     window = np.asarray(window, float)
     if is_flat(window, as_channels(labels)[0] >= 0):
         return 1.0
+    window = moderate(window, np.asarray(labels) >= 0)
     scores = [1.0]
     for number, price in enumerate(prices, 1):
         left = total = 0.0
@@ -76,6 +85,7 @@ def monotone_window(window, labels, signs=(1, -1)):
     window = np.asarray(window, float)
     if is_flat(window, as_channels(labels)[0] >= 0):
         return 1.0
+    window = moderate(window, np.asarray(labels) >= 0)
     scores = []
     for sign in signs:
         left = total = 0.0
@@ -131,15 +141,20 @@ def inside(window, template, mask):
     )
 
 
+def centred(greys):
+    """Greys (channels, pixels) less their mean, which no offset rounds."""
+    greys = greys - greys[:, :1]
+    return greys - greys.mean(axis=1, keepdims=True)
+
+
 def ncc_map(image, template, mask=None):
     """1 - NCC of every window, channels pooled; 1 if flat."""
     scores = np.ones(map_shape(image, template.shape))
     for place, window in windows(image, template.shape):
         w, t = inside(window, template, mask)
         if np.ptp(w, axis=1).any():
-            w -= w.mean(axis=1, keepdims=True)
+            w, t = centred(w), centred(t)
             w *= unit(w)
-            t -= t.mean(axis=1, keepdims=True)
             scores[place] = 1 - (w * t).sum() / math.sqrt((w**2).sum() * (t**2).sum())
     return scores
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from patterns import random_labels, smooth_labels
 
 import nuvmatch
-from nuvmatch.engine import fourier, moments
+from nuvmatch.engine import fourier, moments, sums
 from nuvmatch.engine.again import multiply_again, sum_again
 from nuvmatch.engine.boxes import box_sums, power_sums
 from nuvmatch.engine.fourier import Correlator, error_bound, single_error_bound
@@ -114,6 +114,31 @@ def test_correlations_stay_within_the_bound(windows, precision, rng):
         if precision == np.float32:
             bound = single_error_bound(*energies, correlator.largest())
         assert abs(found - expected).max() <= bound
+
+
+def test_the_energy_of_a_patch_is_that_of_all_its_pixels(rng):
+    patch = rng.integers(0, 256, (5, 7)).astype(np.uint8)
+    assert sums.energy_about(patch, 93.0) == ((patch - 93.0) ** 2).sum()
+
+
+@pytest.mark.parametrize("part", [1, 1j], ids=["upper half", "lower half"])
+def test_sums_that_may_be_rounded_wrongly_are_done_again_in_double_precision(
+    part, monkeypatch, rng
+):
+    """Off by .7, which the bound allows, a sum becomes the next whole number, .3 from it."""
+    correlate = Correlator.correlate
+
+    def off(self, *arguments):
+        found = correlate(self, *arguments)
+        return found + np.complex64(0.7 * part) if found.dtype == np.complex64 else found
+
+    monkeypatch.setattr(Correlator, "correlate", off)
+    monkeypatch.setattr(sums, "single_error_bound", lambda *_: 0.75)
+    pixels = rng.integers(0, 256, (30, 41)).astype(np.uint8)
+    labels = random_labels(rng, (7, 8))
+    image = prepare(pixels[None], None, labels.size)
+    found, _ = slice_sums_of(image, Slices(labels[None]), method="fourier")
+    assert_allclose(found, naive.slice_sums(pixels.astype(float), labels), atol=1e-9)
 
 
 def test_spectra_too_large_to_keep_are_made_anew(monkeypatch, rng):

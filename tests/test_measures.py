@@ -1,5 +1,7 @@
 """Score maps of every measure against the loops, against other libraries, and by their nature."""
 
+from dataclasses import replace
+
 import cv2
 import naive
 import numpy as np
@@ -10,8 +12,11 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from patterns import TROUBLES, levels
 
 import nuvmatch
+from nuvmatch.engine import sums
+from nuvmatch.engine.additions import LANES
 
 SHAPES = [
     ((1, 3), (1, 3)),
@@ -99,58 +104,32 @@ def test_three_equal_channels_give_the_grey_map(measure, rng):
     assert_allclose(colour, grey, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    [
-        "offset",
-        "plateaus",
-        "bright half",
-        "tiny contrast",
-        "ramp",
-        "hot pixel",
-        "hidden contrast",
-        "sentinel",
-        "subnormal",
-        "step",
-        "whole plateau",
-        "wide integers",
-    ],
-)
+@pytest.mark.parametrize("trouble", TROUBLES)
 @pytest.mark.parametrize("measure", ["nuv", "ncc", "ssd"])
 def test_no_digit_is_lost(trouble, measure, rng):
-    pixels = rng.standard_normal((24, 40))
-    match trouble:
-        case "offset":
-            pixels += 1e6
-        case "plateaus":
-            pixels[:, :10], pixels[:, 30:] = 1e6, -1e6
-        case "bright half":
-            pixels[:, 20:] = 65535
-        case "tiny contrast":
-            pixels = 0.5 + 1e-9 * pixels
-        case "ramp":
-            pixels = (np.arange(40) * 1e3 + pixels).astype(np.float32)
-        case "hot pixel":
-            pixels[:9, :12] = 2  # flat windows beside it
-            pixels[20, 35] = 1e300
-        case "sentinel":
-            pixels *= 1e-20
-            pixels[20, 35] = np.finfo(float).max
-        case "subnormal":
-            pixels = pixels * 1e-310
-        case "step":
-            pixels[:, 20:] += 12_000
-        case "whole plateau":
-            pixels = rng.integers(0, 9, pixels.shape)
-            pixels[:, 20:] += 2**28
-        case "wide integers":
-            pixels = rng.integers(0, 2**30, pixels.shape)
-        case "hidden contrast":
-            pixels[:, :20] *= 1e-200
-    template = np.round(rng.random((5, 6)), 1) * 100
+    pixels, template = TROUBLES[trouble](rng), levels(rng)
     matcher = nuvmatch.Matcher(template, measure=measure, dtype=np.float64)
     expected = reference(pixels.astype(float), template, measure, matcher=matcher)
     assert_allclose(matcher.score_map(pixels), expected, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+@pytest.mark.parametrize("way", ["additions", "fourier", "small tiles", "masked", "float32 map"])
+def test_no_way_to_the_sums_loses_digits(trouble, way, monkeypatch, rng):
+    pixels, template = TROUBLES[trouble](rng), levels(rng)
+    make_plan = sums.make_plan
+
+    def plan(image, slices, shape, method):
+        if way == "small tiles":
+            return replace(make_plan(image, slices, shape, "additions"), tile=(3, LANES))
+        return make_plan(image, slices, shape, way if way == "fourier" else "additions")
+
+    monkeypatch.setattr(sums, "make_plan", plan)
+    mask = rng.random(template.shape) < 0.8 if way == "masked" else None
+    dtype, tolerance = (np.float32, 1e-6) if "32" in way else (np.float64, TOLERANCE)
+    matcher = nuvmatch.Matcher(template, mask=mask, dtype=dtype)
+    expected = naive.nuv_map(pixels.astype(float), matcher.labels)
+    assert_allclose(matcher.score_map(pixels), expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("measure", ["ncc", "ncc2", "ssd"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sklearn.isotonic
 from numpy.testing import assert_allclose, assert_array_equal
-from patterns import smooth_labels
+from patterns import TROUBLES, levels, smooth_labels
 
 import nuvmatch
 from nuvmatch import tones
@@ -68,6 +68,16 @@ def test_models_are_those_of_the_loops(measure, dtype, masked, rng):
 
 
 @pytest.mark.parametrize("measure", MODELS)
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_no_digit_is_lost(measure, trouble, rng):
+    image = TROUBLES[trouble](rng)
+    for dtype, tolerance in ((np.float64, 1e-9), (np.float32, 1e-6)):
+        matcher = nuvmatch.Matcher(levels(rng), measure=measure, bins=4, dtype=dtype)
+        expected = model_map(matcher, image.astype(float))
+        assert_allclose(matcher.score_map(image), expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("measure", MODELS)
 def test_colours_are_pooled(measure, rng):
     image, template = scene(rng, (17, 18), (7, 6), np.uint8, channels=3)
     matcher = nuvmatch.Matcher(template, measure=measure, bins=4, dtype=float)
@@ -123,7 +133,7 @@ def test_large_templates_go_by_transforms_to_the_same_scores(measure, rng):
         fitted = forwards.model.fit(means, scatter)[forwards.slices.labels[0]]
         left = ((window - fitted) ** 2).sum() / scatter
         if measure == "nuv_adaptive":
-            assert left <= scores[row, col] <= 1
+            assert left <= scores[row, col] + 1e-12 <= 1 + 1e-12
         else:
             assert_allclose(scores[row, col], left, atol=1e-9)
 
@@ -157,9 +167,10 @@ def test_more_curves_and_fewer_constraints_never_raise_a_score(rng):
     maps = [scores("nuv_curves", n_curves=k) for k in range(1, 8)]
     for fewer, more in itertools.pairwise(maps):
         assert (more <= fewer + 1e-12).all()
-    free = scores("nuv")
-    for bound in (scores("nuv_monotone"), maps[-2], scores("nuv_adaptive")):
-        assert (free <= bound + 1e-12).all()
+    for bound in (scores("nuv_monotone"), maps[-2]):
+        assert (scores("nuv") <= bound + 1e-12).all()
+    finer = scores("nuv", bins=12)
+    assert (finer <= scores("nuv_adaptive") + 1e-12).all()
     either = scores("nuv_monotone")
     one = [scores("nuv_monotone", polarity=p) for p in ("increasing", "decreasing")]
     assert (either <= np.minimum(*one)).all()
@@ -220,11 +231,11 @@ def test_principal_curves_explain_most_of_their_family(rng):
 
 @pytest.mark.parametrize("measure", ["nuv_curves", "nuv_adaptive"])
 def test_curves_that_bins_cannot_show_explain_nothing(measure):
-    """They go up and down within each bin, and are the same in all."""
-    template = np.tile(np.arange(4), (4, 1))
+    """They go up and down within each slice, and are the same in all."""
+    template = np.tile([0, 0.1, 4, 4.1, 8, 8.1], (4, 1))
     image = np.random.default_rng(0).integers(0, 99, (9, 9))
     matcher = nuvmatch.Matcher(
-        template, measure=measure, bins=[0, 2, 4], tones=lambda levels, rng: np.array([0, 1, 0, 1])
+        template, measure=measure, bins=[0, 6, 9], tones=lambda levels, rng: np.array([0, 1] * 3)
     )
     assert (matcher.score_map(image) == 1).all()
     match = matcher.locate(image)[0]
@@ -407,6 +418,22 @@ def test_gains_are_in_greys_of_the_image_over_greys_of_the_template(scale, butto
     image, limits = image * scale, (0.25 * scale, 0.35 * scale)
     found = nuvmatch.locate(image, template, bins=4, gain=limits, threshold=0.01)
     assert [(m.row, m.col) for m in found] == [(10, 37)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "found"),
+    [((1, 2), 1), ((0.5, 1), 1), ((1 + 1e-9, 2), 0), ((0.5, 1 - 1e-9), 0)],
+)
+def test_limits_of_the_gain_are_included(limits, found):
+    template = np.indices((8, 8)).sum(axis=0) % 2  # all numbers on the way are exact
+    matcher = nuvmatch.Matcher(template, gain=limits)
+    assert len(matcher.locate(template, threshold=0.5)) == found
+
+
+def test_gains_beyond_all_floats_are_refused(rng):
+    template = rng.integers(0, 200, (9, 9)) * 1e-320
+    with pytest.raises(ValueError, match="gain and polarity need a template with more contrast"):
+        nuvmatch.Matcher(template, gain=(0, 9))
 
 
 def test_gains_of_windows_summed_again(rng):

@@ -146,6 +146,13 @@ def test_curves_that_are_flat_on_the_template_are_left_out():
         tones.cross_product(lambda levels, rng: levels * 0 + 3, LEVELS)
 
 
+@pytest.mark.parametrize("scale", [1e160, 1e300, 1e-200])
+def test_the_contrast_of_curves_does_not_matter(scale):
+    expected = tones.cross_product(lambda levels, rng: levels ** rng.uniform(1, 3), LEVELS)
+    found = tones.cross_product(lambda levels, rng: scale * levels ** rng.uniform(1, 3), LEVELS)
+    assert_allclose(found, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -153,6 +160,9 @@ def test_curves_that_are_flat_on_the_template_are_left_out():
         ({"family": tones.Gamma}, TypeError, "tones is <class"),
         ({"family": lambda levels, rng: levels[:-1]}, ValueError, r"\(256, 20\)"),
         ({"family": lambda levels, rng: levels / 0}, ValueError, "NaN or infinity"),
+        ({"family": lambda levels, rng: "up"}, TypeError, "a curve of tones is of type <U2"),
+        ({"family": lambda levels, rng: None}, TypeError, "a curve of tones is None"),
+        ({"family": lambda levels, rng: levels * 1j}, TypeError, "a curve of tones is of type"),
         ({"levels": LEVELS[None]}, ValueError, r"levels have shape \(1, 21\)"),
         ({"levels": [0.5, 0.2]}, ValueError, "sorted and distinct"),
         ({"counts": [1, 2]}, ValueError, r"counts have shape \(2,\)"),

@@ -27,6 +27,7 @@ MEASURES = {
     "nuv_linear": {"measure": "nuv_linear"},
     "nuv_monotone": {"measure": "nuv_monotone"},
     "nuv_curves, family known": {"measure": "nuv_curves"},
+    "nuv_curves, family known, 16 bins": {"measure": "nuv_curves", "bins": 16},
     "nuv_adaptive": {"measure": "nuv_adaptive"},
     "MI, 16 bins": {"measure": "mi", "binning": "equal_width", "bins": 16},
     "nuv, wtp, 16 bins": {"direction": "wtp", "bins": 16},

@@ -1,6 +1,8 @@
 """Correlation of patches of an image with fixed patterns, by Fourier transforms."""
 
 import math
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import cv2
@@ -25,16 +27,31 @@ CERTAIN = 0.45
 
 # Picoseconds for each number of a square transform of that side, in single and in double
 # precision, with the product before it and the reading of two slices after it; measured
-# by `python -m benchmarks.tune`.
+# by `python -m benchmarks.tune`. Patches are padded to these sides: others, those with high
+# powers of 2 and of 5 above all, take up to twice the time.
 TRANSFORM = {
-    192: (4700, 7700),
-    256: (4300, 9900),
-    384: (4000, 12000),
-    512: (6000, 14000),
-    640: (6200, 12000),
-    768: (9700, 17500),
-    1024: (8200, 19500),
+    160: (5600, 8100),
+    192: (5100, 8600),
+    240: (4700, 7700),
+    288: (4800, 7900),
+    320: (5300, 8800),
+    384: (4500, 10200),
+    480: (5000, 10900),
+    576: (5800, 11100),
+    640: (5400, 13300),
+    720: (6200, 13300),
+    800: (7300, 13600),
+    960: (7000, 12300),
+    1152: (8000, 14400),
 }
+
+# Tiles are as many as keep so many threads busy, whatever their number is: scores must not
+# depend on it.
+_THREADS = 2
+
+# Tiles of more windows than these take too much memory: they are reckoned as dear as they
+# are large.
+_WINDOWS = 2**19
 
 _MOST_KEPT = 128 * 2**20  # bytes
 
@@ -58,7 +75,7 @@ class Correlator:
         self._patterns = patterns
         self._complex = np.dtype(np.complex64 if precision is np.float32 else np.complex128)
         self._sides = tuple(
-            cv2.getOptimalDFTSize(extent + side - 1)
+            _transform_side(extent + side - 1)
             for extent, side in zip(windows, patterns.shape[1:], strict=True)
         )
         self._spectra = None
@@ -141,5 +158,60 @@ def single_error_bound(energy: float, pattern_energy: float, largest: float) -> 
 
 def transform_cost(patch: tuple[int, ...], windows: tuple[int, ...]) -> float:
     """Picoseconds a window for a transform of a patch and back, in double precision."""
-    side = min(TRANSFORM, key=lambda side: abs(side**2 - math.prod(patch)))
-    return 2 * TRANSFORM[side][1] * math.prod(patch) / math.prod(windows)
+    sides = [_transform_side(extent) for extent in patch]
+    return 2 * price(sides, np.float64) * math.prod(sides) / math.prod(windows)
+
+
+def price(sides: Sequence[int], precision: type[Any]) -> float:
+    """Picoseconds for each number of a transform with these sides."""
+    which = (np.float32, np.float64).index(precision)
+    nearest = [min(TRANSFORM, key=lambda known: abs(known - side)) for side in sides]
+    return sum(TRANSFORM[side][which] for side in nearest) / len(nearest)
+
+
+def fitting_tiles(
+    template: tuple[int, int], windows: tuple[int, ...], halves: int
+) -> Iterator[tuple[tuple[int, int], tuple[int, int], float]]:
+    """Find tiles that fill transforms.
+
+    Parameters
+    ----------
+    windows : (int, int)
+        Rows and columns of the whole map.
+    halves : int
+        Parts of a tile's rows, which are transformed one by one or as one complex patch.
+
+    Yields
+    ------
+    tile : (int, int)
+        Rows and columns of windows, at most.
+    sides : (int, int)
+        Of the transforms.
+    numbers : float
+        How many of these are transformed for a window. A thread that is idle counts as half a
+        busy one: the other then has the memory for itself.
+    """
+    rows = _fitting_extents(template[0], windows[0], halves)
+    columns = _fitting_extents(template[1], windows[1], 1)
+    for (height, side, down), (width, other, across) in product(rows, columns):
+        tiles = down * across
+        idle = -tiles % _THREADS
+        numbers = (tiles + idle / 2) * side * other / math.prod(windows)
+        yield (height, width), (side, other), numbers * max(1, height * width / _WINDOWS)
+
+
+def _fitting_extents(own: int, windows: int, halves: int) -> list[tuple[int, int, int]]:
+    """List extents of tiles, sides of their transforms, and how many tiles there are."""
+    found = set()
+    for side in TRANSFORM:
+        most = halves * max(side - own + 1, -(-own // 2))
+        extent = -(-windows // -(-windows // most))  # equal parts
+        padded = _transform_side(-(-extent // halves) + own - 1)
+        found.add((extent, padded, -(-windows // extent)))
+    return sorted(found)
+
+
+def _transform_side(extent: int) -> int:
+    if extent < min(TRANSFORM):
+        return cv2.getOptimalDFTSize(extent)
+    return next((side for side in TRANSFORM if side >= extent), cv2.getOptimalDFTSize(extent))

@@ -1,14 +1,15 @@
 """Which way to the slice sums of an image is the cheapest."""
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from .additions import LANES
 from .covers import ADDERS, Adder
-from .fourier import TRANSFORM, single_error_bound
+from .fourier import fitting_tiles, price, single_error_bound
 from .images import Image
 from .moments import TILE_COLUMNS, TILE_ROWS
 from .slices import Slices
@@ -77,19 +78,11 @@ def _transforms(
     `single` are the pixels of a pair of slices; None if single precision will not do.
     """
     found = []
-    for side, prices in TRANSFORM.items():
-        # Two halves of a tile's rows are transformed at once.
-        wanted = [
-            min(max(side - own + 1, -(-own // 2)) * times, extent)
-            for own, times, extent in zip(template, (2, 1), shape, strict=True)
-        ]
-        rows, columns = (
-            -(-extent // -(-extent // most)) for extent, most in zip(shape, wanted, strict=True)
-        )
-        pixels = (-(-rows // 2) + template[0] - 1) * (columns + template[1] - 1)
-        double = single is None or (
-            single_error_bound(2 * pixels * _CONTRAST**2, single, single * _CONTRAST) > 1
-        )
-        cost = prices[double] * pixels * transforms / (rows * columns)
-        found.append((cost, (rows, columns)))
+    for tile, sides, numbers in fitting_tiles(template, shape, 2):
+        precision: type[Any] = np.float64
+        if single is not None:
+            squares = 2 * math.prod(sides) * _CONTRAST**2
+            if single_error_bound(squares, single, single * _CONTRAST) <= 1:
+                precision = np.float32
+        found.append((price(sides, precision) * numbers * transforms, tile))
     return min(found)

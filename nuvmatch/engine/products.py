@@ -2,20 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .again import multiply_again
-from .fourier import Correlator, error_bound
+from .fourier import Correlator, error_bound, fitting_tiles, price
 from .images import Image, unit_scale
 from .moments import tile_moments
 from .slices import Slices
 from .sums import tolerance
 from .threads import Tile, run, tiles
-
-_LEAST_SIDE = 256
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def for_each_product(
     out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
     """
     slices = Slices.whole(pattern.mask, len(pattern.planes))
-    shape = product_tile(slices.shape, out.shape)
+    shape = product_tile(slices.shape, out.shape, 2)
     half = -(-shape[0] // 2)
     correlator = Correlator(pattern.planes, (half, shape[1]))
     accuracy = tolerance(out.dtype)
@@ -109,13 +108,15 @@ def for_each_product(
     run(task, tiles(out.shape, *shape), n_threads)
 
 
-def product_tile(template: tuple[int, int], windows: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns of a tile, at most."""
-    rows, columns = (
-        min(max(_LEAST_SIDE, 6 * side) - side + 1, extent)
-        for side, extent in zip(template, windows, strict=True)
-    )
-    return rows, columns
+@lru_cache(maxsize=64)
+def product_tile(
+    template: tuple[int, int], windows: tuple[int, ...], halves: int
+) -> tuple[int, int]:
+    """Rows and columns of a tile, at most, whose rows are correlated in so many halves."""
+    return min(
+        (price(sides, np.float64) * numbers, tile)
+        for tile, sides, numbers in fitting_tiles(template, windows, halves)
+    )[1]
 
 
 def _tile_products(
@@ -167,10 +168,8 @@ def _correlate(
     height = patch.shape[1] - rows + 1
     products = np.zeros((2, half, columns))
     for c, plane in enumerate(patch):
-        both = np.zeros((half + height - 1, plane.shape[1]), np.complex128)
-        both.real = plane[: half + height - 1]
-        both.imag[: rows - half + height - 1] = plane[half:]
-        found = correlator.correlate(correlator.transform(both), c, (half, columns))
+        spectrum = correlator.transform(plane[: half + height - 1], 0.0, plane[half:])
+        found = correlator.correlate(spectrum, c, (half, columns))
         products[0] += found.real
         products[1] += found.imag
     return products.reshape(-1, columns)[:rows]

@@ -45,7 +45,7 @@ class Backwards:
         """Fill a score map."""
         template, pattern = self._template, self._pattern
         bins = bin_image(image, template.value_range, template.image_bins)
-        shape = product_tile(template.mask.shape, out.shape)
+        shape = product_tile(template.mask.shape, out.shape, 1)
         patterns = np.concatenate([pattern.planes, template.mask[None].astype(np.float64)])
         correlator = Correlator(patterns, shape)
         accuracy = tolerance(out.dtype)

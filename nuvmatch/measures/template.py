@@ -1,5 +1,6 @@
 """A template as the measures take it: checked, masked and cut into bins."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,7 @@ _BINNERS = {
     "equal_frequency": binning.equal_frequency,
 }
 BINNERS = tuple(_BINNERS)
+_BY_CURVES = ("optimal", "greedy")  # these know the expected tone curves
 _DEFAULT_BINS = 8
 _STRAIGHT = 1e-9  # share of the sensor's range over which no curve can be told from a line
 
@@ -37,6 +39,7 @@ class Template:
     base: int  # 0, but for whole numbers too large for floats to tell apart
     mask: NDArray[np.bool_]  # (height, width)
     cuts: tuple[Binning, ...]  # for each channel, of the greys under the mask
+    binner: str  # that made them, unless the edges were given
     image_bins: int
     value_range: tuple[float, float] | None
     family: Family
@@ -63,6 +66,16 @@ class Template:
         for plane, cut in zip(labels, cuts, strict=True):
             plane[self.mask] = cut.labels
         return labels
+
+    def finer(self, times: float, binner: str) -> list[Binning]:
+        """Cut each channel into so many times as many slices as it has bins."""
+        found = []
+        for greys, cut in zip(self.inside, self.cuts, strict=True):
+            values = binning.group_values(greys)
+            number = math.ceil(times * cut.counts.size)
+            cross = self.sample_curves(values) if binner in _BY_CURVES else None
+            found.append(_BINNERS[binner](values, number, cross=cross))
+        return found
 
     def means(self, cuts: Sequence[Binning]) -> list[NDArray[np.float64]]:
         """Mean grey of each bin of cuts, one for each channel; but for the base."""
@@ -106,9 +119,9 @@ def prepare_template(
     shifted = value_range and (value_range[0] - base, value_range[1] - base)
     ends = sensor_range(inside, planes.dtype, shifted)
     if not binned:
-        return Template(greys, base, counting, (), 0, value_range, family, ends)
+        return Template(greys, base, counting, (), binner, 0, value_range, family, ends)
     edges_given = bins is not None and np.ndim(bins) > 0
-    sampled = not edges_given and (binner in ("optimal", "greedy") or bins == "auto")
+    sampled = not edges_given and (binner in _BY_CURVES or bins == "auto")
     cuts, wanted = [], []
     for values in inside:
         cross, grouped = None, values
@@ -128,7 +141,7 @@ def prepare_template(
     if backwards:
         _check_bins(min(image_bins, d), d, bins is not None)
     return Template(
-        greys, base, counting, tuple(cuts), image_bins, value_range, family, ends,
+        greys, base, counting, tuple(cuts), binner, image_bins, value_range, family, ends,
     )  # fmt: skip
 
 

@@ -72,7 +72,8 @@ def sample_curves(
             f"counts have shape {weights.shape}; they must be positive, of shape {taus.shape}"
         )
     number = as_integer(samples, "samples", 1)
-    curves = np.asarray(as_family(family).sample(taus, number, np.random.default_rng(seed)), float)
+    drawn = as_family(family).sample(taus, number, np.random.default_rng(seed))
+    curves = as_greys(drawn, "the curves of tones").astype(np.float64)
     if curves.shape != (number, taus.size):
         raise ValueError(
             f"the family's curves have shape {curves.shape}; {number} over {taus.size} levels "
@@ -83,7 +84,8 @@ def sample_curves(
     if not normalize:
         return Curves(curves)
     weights = weights / weights.sum()
-    largest = abs(curves).max(axis=1, keepdims=True)
+    largest, exponents = np.frexp(abs(curves).max(axis=1, keepdims=True))
+    curves = np.ldexp(curves, -exponents)  # so that no square leaves the range of floats
     centred = curves - (curves * weights).sum(axis=1, keepdims=True)
     spread = np.sqrt((centred**2 * weights).sum(axis=1))
     seen = spread > 1e-12 * largest[:, 0]

@@ -353,7 +353,8 @@ class FromFunction:
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
         rng = np.random.default_rng(rng)
-        return np.array([np.asarray(self.function(levels, rng), np.float64) for _ in range(n)])
+        curves = [as_greys(self.function(levels, rng), "a curve of tones") for _ in range(n)]
+        return np.array(curves, np.float64)
 
 
 BROAD = Mixture((Gamma(0.25, 4.0, log=True), Monotone(8), Smooth(0.25)))

@@ -344,6 +344,8 @@ def few_curves(
                     for x in range(n):
                         explained[x] += part[x] * part[x]
                 price = prices[i]
+                if i + 1 < len(prices) and prices[i + 1] == price:
+                    continue  # the next one costs nothing
                 for x in range(n):
                     within = whole[x] - explained[x]
                     within = within if within > rounding * whole[x] else 0.0
