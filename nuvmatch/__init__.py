@@ -1,14 +1,13 @@
 """Template matching that survives tone changes: PWC nUV for every sliding window."""
 
-from importlib.metadata import version
-
 from . import binning, theory, tones
+from ._jit import clear_cache
+from ._version import __version__
+from .compiling import warmup
 from .functions import locate, match_template, nuv, score_map
 from .matcher import Matcher
 from .peaks import find_peaks
 from .results import Match, Matches, ToneCurve
-
-__version__ = version("nuvmatch")
 
 __all__ = [
     "Match",
@@ -17,6 +16,7 @@ __all__ = [
     "ToneCurve",
     "__version__",
     "binning",
+    "clear_cache",
     "find_peaks",
     "locate",
     "match_template",
@@ -24,4 +24,5 @@ __all__ = [
     "score_map",
     "theory",
     "tones",
+    "warmup",
 ]

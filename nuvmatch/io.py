@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import struct
 import tempfile
 from collections.abc import Iterator
 from io import BytesIO
@@ -15,6 +16,10 @@ from numpy.typing import NDArray
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 MAPS = (".npy", ".tif", ".tiff", ".png")
 
+# Of TIFF files: tags, a type of them, and what one may say.
+_PHOTOMETRIC, _SAMPLES, _EXTRA_SAMPLES = 262, 277, 338
+_SHORT, _CMYK, _UNASSOCIATED = 3, 5, 2
+
 _LUMINANCE = (0.299, 0.587, 0.114)  # of red, green, blue: ITU-R BT.601, as OpenCV
 
 
@@ -24,7 +29,8 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[Any]:
     Parameters
     ----------
     path : path
-        A PNG, JPEG or TIFF file of 8 or 16 bits, or a TIFF file of floats.
+        A PNG, JPEG or TIFF file of 8 or 16 bits, or a TIFF file of floats. Of several
+        pages or frames the first is read.
 
     Returns
     -------
@@ -36,7 +42,8 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[Any]:
     OSError
         If the file cannot be read.
     ValueError
-        If it is no image, or not whole.
+        If it is no image, not whole, or too large; or a TIFF file of CMYK, of grey and
+        alpha, or of 8-bit colours not multiplied by alpha, which OpenCV misreads.
     """
     data = np.frombuffer(Path(path).read_bytes(), np.uint8)
     # A JPEG is turned as its camera was held, which "unchanged" would not do.
@@ -47,8 +54,47 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[Any]:
         with _quiet_opencv(), contextlib.suppress(cv2.error):
             image = cv2.imdecode(data, flags)
     if image is None:
-        raise ValueError(f"{path} cannot be decoded: it must be a whole PNG, JPEG or TIFF file")
+        raise ValueError(
+            f"{path} cannot be decoded: it must be a whole PNG, JPEG or TIFF file, of at most "
+            "2^20 pixels a side and 2^30 in all"
+        )
+    misread = _misread(_tiff_tags(data.tobytes()), image)
+    if misread:
+        raise ValueError(
+            f"{path} is a TIFF file of {misread}, which OpenCV would misread; it must be of grey, "
+            "of RGB, or of RGBA with 16 bits or colours multiplied by alpha (or a PNG file)"
+        )
     return _swap_red_and_blue(image)
+
+
+def _misread(tags: dict[int, int], image: NDArray[Any]) -> str | None:
+    """Name what a TIFF file holds, if it is not what OpenCV makes of it."""
+    if tags.get(_PHOTOMETRIC) == _CMYK:
+        return "CMYK"
+    if tags.get(_SAMPLES) == 2 and image.ndim == 2:
+        return "grey and alpha"
+    if tags.get(_EXTRA_SAMPLES) == _UNASSOCIATED and image.dtype == np.uint8:
+        return "8-bit colours not multiplied by alpha"
+    return None
+
+
+def _tiff_tags(data: bytes) -> dict[int, int]:
+    """Read the numbers that the first page of a TIFF file is described by; none of others.
+
+    OpenCV does not tell what the channels are.
+    """
+    order = {b"II*\0": "<", b"MM\0*": ">"}.get(data[:4])
+    tags: dict[int, int] = {}
+    if order is None:
+        return tags
+    with contextlib.suppress(struct.error):  # where the file ends too early
+        (page,) = struct.unpack_from(f"{order}I", data, 4)
+        (number,) = struct.unpack_from(f"{order}H", data, page)
+        for entry in range(page + 2, page + 2 + 12 * number, 12):
+            tag, kind = struct.unpack_from(f"{order}HH", data, entry)
+            form = order + ("H" if kind == _SHORT else "I")
+            (tags[tag],) = struct.unpack_from(form, data, entry + 8)
+    return tags
 
 
 def to_grey(image: NDArray[Any]) -> NDArray[Any]:

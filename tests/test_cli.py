@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -180,6 +181,25 @@ def test_bad_input_is_status_two_and_one_line(arguments, message, capsys, folder
     assert len(captured.err.splitlines()) == 1
     assert "error" in captured.err
     assert message in captured.err
+
+
+def test_decoders_below_are_not_heard(capfd, folder):
+    (folder / "huge.png").write_bytes(
+        (folder / "scene.png").read_bytes()[:16] + b"\x7f\xff\xff\xff" * 2 + b"\x08\0\0\0\0" * 9
+    )
+    assert main(["locate", "huge.png", "template.png"]) == 2
+    said = capfd.readouterr().err
+    assert said.startswith("nuvmatch: error: huge.png cannot be decoded")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_a_full_output_is_status_two_and_one_line():
+    command = [sys.executable, "-m", "nuvmatch", "locate", "scene.png", "template.png"]
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert process.returncode == 2
+    assert process.stderr == b"nuvmatch: error: No space left on device\n"
 
 
 def test_overlap_and_distance_choose_the_places(capsys):

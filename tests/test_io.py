@@ -1,7 +1,11 @@
 """Image files in and out."""
 
+import struct
+import zlib
+
 import cv2
 import numpy as np
+import PIL.Image
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -49,6 +53,81 @@ def test_what_is_no_image_is_refused(content, tmp_path):
     (tmp_path / "x.png").write_bytes(content)
     with pytest.raises(ValueError, match=r"x\.png cannot be decoded"):
         io.read_image(tmp_path / "x.png")
+
+
+def png_header(width, height):
+    """A file that says it is so large, and holds nothing."""
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+
+
+@pytest.mark.parametrize("size", [(10**5, 10**5), (2**31 - 1, 2**31 - 1), (2**21, 3)])
+def test_huge_pictures_are_refused_before_memory_is_taken(size, tmp_path):
+    (tmp_path / "huge.png").write_bytes(png_header(*size))
+    with pytest.raises(ValueError, match=r"huge\.png cannot be decoded: .* 2\^30 in all"):
+        io.read_image(tmp_path / "huge.png")
+
+
+def pictures(rng):
+    """Files of many kinds, with what they hold; None if they are to be refused."""
+    grey = rng.integers(0, 256, (20, 30), np.uint8)
+    colour = rng.integers(0, 256, (20, 30, 3), np.uint8)
+    alpha = np.dstack([colour, grey])
+    palette = PIL.Image.fromarray(colour).quantize(16)
+    both = np.dstack([grey, grey // 2])
+    frames = {"save_all": True, "append_images": [PIL.Image.fromarray(255 - grey)]}
+    return {
+        "grey 16.png": (grey.astype(np.uint16) * 257, {}, grey.astype(np.uint16) * 257),
+        "palette.png": (palette, {}, np.asarray(palette.convert("RGB"))),
+        "see-through palette.png": (palette, {"transparency": 3}, "seen"),
+        "alpha only.png": (np.dstack([colour * 0, grey]), {}, np.dstack([colour * 0, grey])),
+        "grey and alpha.png": (both, {}, np.dstack([grey] * 3 + [grey // 2])),
+        "bits.png": (grey > 99, {}, np.where(grey > 99, 255, 0)),
+        "two frames.png": (grey, frames, grey),
+        "two pages.tif": (grey, frames, grey),
+        "packed.tif": (colour, {"compression": "tiff_lzw"}, colour),
+        "fax.tif": (grey > 99, {"compression": "group4"}, np.where(grey > 99, 255, 0)),
+        "floats.tif": (grey / np.float32(7), {}, grey / np.float32(7)),
+        "alpha.tif": (alpha, {}, None),
+        "Größe und 大きさ.png": (colour, {}, colour),
+        "cmyk.tif": (PIL.Image.fromarray(alpha, "CMYK"), {}, None),
+        "grey and alpha.tif": (both, {}, None),
+    }  # fmt: skip
+
+
+def test_pictures_of_all_kinds_are_read_as_they_are_or_refused(tmp_path, rng):
+    for name, (content, options, expected) in pictures(rng).items():
+        picture = content if isinstance(content, PIL.Image.Image) else PIL.Image.fromarray(content)
+        picture.save(tmp_path / name, **options)
+        if expected is None:
+            with pytest.raises(ValueError, match="which OpenCV would misread"):
+                io.read_image(tmp_path / name)
+            continue
+        found = io.read_image(tmp_path / name)
+        if isinstance(expected, str):  # what shows through has any colour
+            expected = np.asarray(PIL.Image.open(tmp_path / name).convert("RGBA"))
+            found = np.where(found[..., 3:] > 0, found, 0)
+            expected = np.where(expected[..., 3:] > 0, expected, 0)
+        assert_array_equal(found, expected, err_msg=name)
+
+
+def test_cmyk_photographs_become_rgb(tmp_path):
+    cmyk = np.zeros((40, 40, 4), np.uint8)
+    cmyk[..., 1] = 255  # magenta
+    PIL.Image.fromarray(cmyk, "CMYK").save(tmp_path / "magenta.jpg", quality=95)
+    found = io.read_image(tmp_path / "magenta.jpg")
+    assert found.shape == (40, 40, 3)
+    assert (found[..., 1] < 60).all()
+    assert (found[..., [0, 2]] > 120).all()
+
+
+def test_the_suffix_of_a_file_that_is_read_does_not_matter(tmp_path):
+    io.write_picture(tmp_path / "red.png", RED)
+    (tmp_path / "red.png").rename(tmp_path / "red.jpg")
+    assert_array_equal(io.read_image(tmp_path / "red.jpg"), RED)
 
 
 def test_luminance_keeps_type_and_alpha():

@@ -56,8 +56,8 @@ def test_enough_are_found_where_the_best_lie_in_heaps(rng):
     """The first part of the candidates holds fewer peaks than are asked for."""
     y, x = np.mgrid[:200, :300]
     scores = np.cos(y / 30) + np.cos(x / 40) + rng.random((200, 300)) / 100
-    some = nuvmatch.find_peaks(scores, (9, 7), max_matches=40)
-    everything = nuvmatch.find_peaks(scores, (9, 7), threshold=np.inf)
+    some = nuvmatch.find_peaks(scores, (25, 20), max_matches=40)
+    everything = nuvmatch.find_peaks(scores, (25, 20), threshold=np.inf)
     assert len(some) == 40
     assert places(some) == places(everything)[:40]
 

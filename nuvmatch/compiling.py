@@ -1,0 +1,52 @@
+"""Have all kernels compiled before they are needed."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import binning
+from .matcher import Matcher
+from .measures import MEASURES, TONE_MODELS
+
+# Templates are summed by additions or, where these are too many, by transforms; and maps of
+# one tile and of several take different paths.
+_SMALL, _LARGE, _SIDES = 12, 160, (400, 700)
+
+_OPTIONS: list[dict[str, Any]] = [
+    *({"measure": measure} for measure in MEASURES),
+    *({"measure": measure, "gain": (0, 2)} for measure in TONE_MODELS),
+    {"direction": "both"},
+    {"binning": "greedy"},
+]
+
+
+def warmup() -> None:
+    """Compile the kernels of all measures, types and binners, or load them from the cache.
+
+    Else the first call of each kind does so. With an empty cache that takes about a second
+    a kernel, and hardly any time afterwards.
+    """
+    levels = np.arange(9.0)
+    for binner in (binning.optimal, binning.greedy):
+        binner(levels, 3, cross=np.outer(levels, levels))
+    scene = np.random.default_rng(0).integers(0, 256, (_SIDES[-1],) * 2)
+    # As bytes, other whole numbers, fractions, and what cannot be rounded to whole numbers.
+    greys: tuple[NDArray[Any], ...] = (
+        scene.astype(np.uint8), scene * 9, scene / 7, scene * 1e280,
+    )  # fmt: skip
+    for image, dtype in itertools.product(greys, (np.float32, np.float64)):
+        _call(image, np.dtype(dtype))
+
+
+def _call(scene: NDArray[Any], dtype: np.dtype[Any]) -> None:
+    mask = np.ones((_SMALL, _SMALL), np.bool_)
+    mask[: _SMALL // 2, : _SMALL // 3] = False
+    small = scene[: 3 * _SMALL, : 3 * _SMALL]
+    for options, inside in itertools.product(_OPTIONS, (None, mask)):
+        matcher = Matcher(small[:_SMALL, :_SMALL], mask=inside, dtype=dtype, **options)
+        matcher.locate(small, threshold=0.9)
+    matcher = Matcher(scene[:_LARGE, :_LARGE], dtype=dtype)
+    for side in _SIDES:
+        matcher.score_map(scene[:side, :side])
