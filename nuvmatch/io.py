@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 MAPS = (".npy", ".tif", ".tiff", ".png")
 
-# Of TIFF files: tags, a type of them, and what one may say.
-_PHOTOMETRIC, _SAMPLES, _EXTRA_SAMPLES = 262, 277, 338
-_SHORT, _CMYK, _UNASSOCIATED = 3, 5, 2
+# Of TIFF files: the mark of those with 64-bit places, tags, a type of these, what they may say.
+_BIG, _MOST_TAGS = 43, 2**16
+_PHOTOMETRIC, _SAMPLES, _PLANAR, _EXTRA_SAMPLES = 262, 277, 284, 338
+_SHORT, _WHITE_IS_0, _CMYK, _SEPARATE, _UNASSOCIATED = 3, 0, 5, 2, 2
 
 _LUMINANCE = (0.299, 0.587, 0.114)  # of red, green, blue: ITU-R BT.601, as OpenCV
 
@@ -42,8 +43,8 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[Any]:
     OSError
         If the file cannot be read.
     ValueError
-        If it is no image, not whole, or too large; or a TIFF file of CMYK, of grey and
-        alpha, or of 8-bit colours not multiplied by alpha, which OpenCV misreads.
+        If it is no image, not whole, or too large; or a TIFF file that OpenCV misreads, such
+        as of CMYK, of grey and alpha, or of 8-bit colours not multiplied by alpha.
     """
     data = np.frombuffer(Path(path).read_bytes(), np.uint8)
     # A JPEG is turned as its camera was held, which "unchanged" would not do.
@@ -61,18 +62,23 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[Any]:
     misread = _misread(_tiff_tags(data.tobytes()), image)
     if misread:
         raise ValueError(
-            f"{path} is a TIFF file of {misread}, which OpenCV would misread; it must be of grey, "
-            "of RGB, or of RGBA with 16 bits or colours multiplied by alpha (or a PNG file)"
+            f"{path} is a TIFF file of {misread}, which OpenCV would misread; save it as a PNG "
+            "file, or a TIFF file of plain grey, RGB, or RGBA of 16 bits"
         )
     return _swap_red_and_blue(image)
 
 
 def _misread(tags: dict[int, int], image: NDArray[Any]) -> str | None:
     """Name what a TIFF file holds, if it is not what OpenCV makes of it."""
-    if tags.get(_PHOTOMETRIC) == _CMYK:
+    photometric, samples = tags.get(_PHOTOMETRIC), tags.get(_SAMPLES, 1)
+    if photometric == _CMYK:
         return "CMYK"
-    if tags.get(_SAMPLES) == 2 and image.ndim == 2:
-        return "grey and alpha"
+    if samples > 1 and image.ndim == 2:
+        return "channels that are no colours"
+    if samples > 1 and tags.get(_PLANAR) == _SEPARATE:
+        return "colours in separate planes"
+    if photometric == _WHITE_IS_0 and image.dtype != np.uint8:
+        return "greys of more than 8 bits of which 0 is white"
     if tags.get(_EXTRA_SAMPLES) == _UNASSOCIATED and image.dtype == np.uint8:
         return "8-bit colours not multiplied by alpha"
     return None
@@ -83,17 +89,22 @@ def _tiff_tags(data: bytes) -> dict[int, int]:
 
     OpenCV does not tell what the channels are.
     """
-    order = {b"II*\0": "<", b"MM\0*": ">"}.get(data[:4])
+    order = {b"II": "<", b"MM": ">"}.get(data[:2])
     tags: dict[int, int] = {}
     if order is None:
         return tags
+
+    def read(form: str, place: int) -> tuple[int, ...]:
+        return struct.unpack_from(order + form, data, place)
+
     with contextlib.suppress(struct.error):  # where the file ends too early
-        (page,) = struct.unpack_from(f"{order}I", data, 4)
-        (number,) = struct.unpack_from(f"{order}H", data, page)
-        for entry in range(page + 2, page + 2 + 12 * number, 12):
-            tag, kind = struct.unpack_from(f"{order}HH", data, entry)
-            form = order + ("H" if kind == _SHORT else "I")
-            (tags[tag],) = struct.unpack_from(form, data, entry + 8)
+        big = read("H", 2) == (_BIG,)
+        (page,) = read("Q", 8) if big else read("I", 4)
+        (number,) = read("Q" if big else "H", page)
+        first, size, value = (page + 8, 20, 12) if big else (page + 2, 12, 8)
+        for entry in range(first, first + size * min(number, _MOST_TAGS), size):
+            tag, kind = read("HH", entry)
+            (tags[tag],) = read("H" if kind == _SHORT else "I", entry + value)
     return tags
 
 

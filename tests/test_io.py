@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 import PIL.Image
 import pytest
+import tifffile
 from numpy.testing import assert_array_equal
 
 from nuvmatch import Match, Matcher, Matches, io
@@ -112,6 +113,45 @@ def test_pictures_of_all_kinds_are_read_as_they_are_or_refused(tmp_path, rng):
             found = np.where(found[..., 3:] > 0, found, 0)
             expected = np.where(expected[..., 3:] > 0, expected, 0)
         assert_array_equal(found, expected, err_msg=name)
+
+
+MISREAD = {
+    "unassociated alpha": ("u1", 4, {"photometric": "rgb", "extrasamples": ["unassalpha"]}),
+    "cmyk": ("u1", 4, {"photometric": "separated"}),
+    "cmyk of 16 bits": ("u2", 4, {"photometric": "separated"}),
+    "two greys": ("u1", 2, {"photometric": "minisblack", "planarconfig": "contig"}),
+    "three greys": ("u2", 3, {"photometric": "minisblack", "planarconfig": "contig"}),
+    "planes": ("u2", 3, {"photometric": "rgb", "planarconfig": "separate"}),
+    "0 is white": ("u2", 1, {"photometric": "miniswhite"}),
+}
+
+
+@pytest.mark.parametrize("bigtiff", [False, True])
+@pytest.mark.parametrize("byteorder", ["<", ">"])
+@pytest.mark.parametrize("kind", MISREAD)
+def test_tiff_files_that_opencv_misreads_are_refused(kind, byteorder, bigtiff, tmp_path, rng):
+    dtype, samples, options = MISREAD[kind]
+    pixels = rng.integers(0, 256, (20, 30, samples)).astype(dtype)
+    if options.get("planarconfig") == "separate":
+        pixels = np.moveaxis(pixels, 2, 0).copy()
+    pixels = pixels[..., 0] if samples == 1 else pixels
+    path = tmp_path / "x.tif"
+    tifffile.imwrite(path, pixels, bigtiff=bigtiff, byteorder=byteorder, **options)
+    with pytest.raises(ValueError, match=r"would misread|cannot be decoded"):
+        io.read_image(path)
+
+
+@pytest.mark.parametrize("bigtiff", [False, True])
+@pytest.mark.parametrize("byteorder", ["<", ">"])
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
+@pytest.mark.parametrize("samples", [1, 3])
+def test_plain_tiff_files_are_read_as_they_are(samples, dtype, byteorder, bigtiff, tmp_path, rng):
+    pixels = rng.integers(0, 256, (20, 30, 3)).astype(dtype)
+    pixels = pixels[..., 0] if samples == 1 else pixels
+    photometric = "minisblack" if samples == 1 else "rgb"
+    path = tmp_path / "x.tif"
+    tifffile.imwrite(path, pixels, bigtiff=bigtiff, byteorder=byteorder, photometric=photometric)
+    assert_array_equal(io.read_image(path), pixels)
 
 
 def test_cmyk_photographs_become_rgb(tmp_path):

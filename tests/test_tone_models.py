@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import warnings
 
 import naive
 import numpy as np
@@ -213,6 +214,25 @@ def test_a_basis_is_orthonormal_beside_the_constant(bins, rng):
     assert_allclose((basis * counts) @ basis.T, np.eye(bins - 1), atol=1e-12)
     assert_allclose(basis @ counts, 0, atol=1e-12)
     assert_allclose(basis[0], orthonormal(curves[:1], counts)[0])
+
+
+@pytest.mark.parametrize("binning", nuvmatch.matcher.BINNERS)
+def test_adaptive_slices_are_finer_than_the_bins(binning, rng):
+    template = rng.integers(0, 41, (12, 12)).astype(np.uint8)
+    template[3, 3] = 255
+    for bins in (None, 5, 64):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # 64 are many
+            matcher = nuvmatch.Matcher(template, measure="nuv_adaptive", bins=bins, binning=binning)
+        number = matcher.counts.size
+        slices = matcher._forwards.slices.counts.size
+        assert slices == min(np.ceil(1.5 * number), np.unique(template).size)
+
+
+def test_adaptive_slices_keep_given_edges(rng):
+    template = rng.integers(0, 256, (12, 12)).astype(np.uint8)
+    matcher = nuvmatch.Matcher(template, measure="nuv_adaptive", bins=[0, 20, 99, 256])
+    assert_array_equal(matcher._forwards.slices.labels[0], np.digitize(template, [20, 99]))
 
 
 def test_principal_curves_explain_most_of_their_family(rng):

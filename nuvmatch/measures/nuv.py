@@ -146,7 +146,10 @@ def principal_curves(template: Template, tuning: Tuning) -> NUV:
 def adaptive(template: Template, tuning: Tuning) -> NUV:
     """Let them be sums of as few of these as it takes, each at a price."""
     most = tuning.n_curves or _MOST_CURVES
-    fine = template.finer(_FINER_ADAPTIVE, template.binner)
+    fine: Sequence[Binning] = template.cuts
+    if template.binner is not None:  # edges that were given stay what they are
+        best = template.binner in ("optimal", "greedy", "kmeans")
+        fine = template.finer(_FINER_ADAPTIVE, template.binner if best else "kmeans")
     own = [_principal(template, c, cut)[0][:most] for c, cut in enumerate(fine)]
     return _few_curves(template, tuning, fine, own, _PRICE)
 

@@ -39,7 +39,7 @@ class Template:
     base: int  # 0, but for whole numbers too large for floats to tell apart
     mask: NDArray[np.bool_]  # (height, width)
     cuts: tuple[Binning, ...]  # for each channel, of the greys under the mask
-    binner: str  # that made them, unless the edges were given
+    binner: str | None  # that made them; None if the edges were given
     image_bins: int
     value_range: tuple[float, float] | None
     family: Family
@@ -141,7 +141,8 @@ def prepare_template(
     if backwards:
         _check_bins(min(image_bins, d), d, bins is not None)
     return Template(
-        greys, base, counting, tuple(cuts), binner, image_bins, value_range, family, ends,
+        greys, base, counting, tuple(cuts), None if edges_given else binner, image_bins,
+        value_range, family, ends,
     )  # fmt: skip
 
 
