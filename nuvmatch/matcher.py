@@ -50,8 +50,8 @@ class Matcher:
         never more than the template has levels; a rule ("sturges", "rice", "sqrt",
         "scott", "fd", "auto"; see `nuvmatch.binning.number_of_bins`); or bin edges that
         cover the template. None: 8 bins, or fewer where the template has fewer levels or
-        less than twice as many pixels. "nuv_linear" and "nuv_adaptive" sum finer slices:
-        4 for each bin, by k-means, and 1.5, unless edges are given.
+        less than twice as many pixels. "nuv_linear" sums 4 slices for
+        each bin, by k-means; "nuv_adaptive" 1.5, unless edges are given.
     binning : {"optimal", "greedy", "kmeans", "equal_width", "equal_frequency"}
         Which binner of `nuvmatch.binning` places that many bins. "optimal" explains most
         of the expected tone curves, exactly.
