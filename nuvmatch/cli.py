@@ -56,14 +56,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # nobody reads on, as in "| head"
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_unprinted()
         return FOUND
     except (OSError, ValueError, TypeError, ImportError, MemoryError) as error:
         reason = str(error) or type(error).__name__
         if isinstance(error, OSError) and error.strerror:
             reason = f"{error.filename or ''}: {error.strerror}".lstrip(": ")
         print(f"nuvmatch: error: {' '.join(reason.split())}", file=sys.stderr)
+        _drop_unprinted()
         return BAD_INPUT
+
+
+def _drop_unprinted() -> None:
+    """Drop what cannot be printed: the end of the process would try again, and fail."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -1,6 +1,7 @@
 """The command line: answers, exit status, one line for what is wrong."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -197,7 +198,10 @@ def test_decoders_below_are_not_heard(capfd, folder):
 def test_a_full_output_is_status_two_and_one_line():
     command = [sys.executable, "-m", "nuvmatch", "locate", "scene.png", "template.png"]
     with Path("/dev/full").open("w") as full:
-        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+        buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        process = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, env=buffered, check=False
+        )
     assert process.returncode == 2
     assert process.stderr == b"nuvmatch: error: No space left on device\n"
 
