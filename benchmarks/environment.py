@@ -5,7 +5,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-from nuvmatch.engine.threads import available_cpus
+from nuvmatch.engine import available_cpus
 
 PACKAGES = ("nuvmatch", "numpy", "numba", "scipy", "opencv-python-headless", "scikit-image")
 

@@ -9,12 +9,12 @@ place is within a pixel of the truth. All binnings see the same trials.
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-import nuvmatch
-from nuvmatch import tones
+from nuvmatch import NUV, locate, tones
 
 from . import scenes
 from .environment import describe, environment
@@ -25,20 +25,20 @@ NOISES = (0.05, 0.15, 0.30)  # shares of the re-toned image's standard deviation
 CHANGES = {name: change for name, change in scenes.CHANGES.items() if name != "none"}
 GAMMA = tones.Gamma(0.25, 4, log=True)
 BINNINGS = {
-    "k-means": {"binning": "kmeans"},
-    "equal width": {"binning": "equal_width"},
-    "equal frequency": {"binning": "equal_frequency"},
-    "gamma": {"tones": GAMMA},
-    "monotone": {"tones": tones.Monotone(8)},
-    "smooth .15": {"tones": tones.Smooth(0.15)},
-    "smooth .25": {"tones": tones.Smooth(0.25)},
-    "smooth .4": {"tones": tones.Smooth(0.4)},
-    "broad": {"tones": tones.BROAD},
-    "all five": {
-        "tones": tones.Mixture(
+    "k-means": NUV(binning="kmeans"),
+    "equal width": NUV(binning="equal_width"),
+    "equal frequency": NUV(binning="equal_frequency"),
+    "gamma": NUV(tones=GAMMA),
+    "monotone": NUV(tones=tones.Monotone(8)),
+    "smooth .15": NUV(tones=tones.Smooth(0.15)),
+    "smooth .25": NUV(tones=tones.Smooth(0.25)),
+    "smooth .4": NUV(tones=tones.Smooth(0.4)),
+    "broad": NUV(tones=tones.BROAD),
+    "all five": NUV(
+        tones=tones.Mixture(
             (GAMMA, tones.Exposure(), tones.Sigmoid(), tones.Monotone(8), tones.Smooth(0.25))
         )
-    },
+    ),
 }
 
 
@@ -55,13 +55,14 @@ def make_trial(change, noise, rng):
 def run(trials, bins, seed):
     """Location rate of each binning for each change of tones."""
     rng = np.random.default_rng(seed)
+    measures = {name: replace(measure, bins=bins) for name, measure in BINNINGS.items()}
     found = {name: {change: [] for change in CHANGES} for name in BINNINGS}
     for kind, change in CHANGES.items():
         for noise in NOISES:
             for _ in range(trials):
                 row, col, template, scene = make_trial(change, noise, rng)
-                for name, options in BINNINGS.items():
-                    best = nuvmatch.locate(scene, template, bins=bins, **options)[0]
+                for name, measure in measures.items():
+                    best = locate(scene, template, measure)[0]
                     hit = max(abs(best.row - row), abs(best.col - col)) <= 1
                     found[name][kind].append(hit)
     return {

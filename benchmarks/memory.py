@@ -10,11 +10,13 @@ import json
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-import nuvmatch
+from nuvmatch import Matcher
+from nuvmatch.measures import NAMED
 
 from .environment import describe, environment
 from .speed import as_float32, make_image
@@ -43,8 +45,7 @@ def in_child(file, side, bins, measure):
     """Print the peak of one map beyond what there is once image and map are in memory."""
     image = np.load(file)
     template = image[100 : 100 + side, 200 : 200 + side].copy()
-    options = {} if measure == "ncc" else {"bins": bins}
-    matcher = nuvmatch.Matcher(template, measure=measure, **options)
+    matcher = Matcher(template, measure if measure == "ncc" else replace(NAMED[measure], bins=bins))
     matcher.score_map(image[: 2 * side, : 2 * side])  # kernels are loaded
     out = np.zeros((image.shape[0] - side + 1, image.shape[1] - side + 1), np.float32)
     out[:] = 1

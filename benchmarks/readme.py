@@ -3,6 +3,7 @@
 python -m benchmarks.readme
 """
 
+import argparse
 import contextlib
 import importlib.util
 import io
@@ -55,7 +56,10 @@ def replace(readme, name, text):
     return f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
 
 
-def main():
+def main(arguments=None):
+    argparse.ArgumentParser(prog="python -m benchmarks.readme", description=__doc__).parse_args(
+        arguments
+    )
     path = ROOT / "README.md"
     readme = path.read_text()
     readme = replace(readme, "compare", sample_output("compare_measures"))

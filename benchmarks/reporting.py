@@ -9,7 +9,7 @@ import jinja2
 import matplotlib as mpl
 import pandas as pd
 
-from nuvmatch.engine.threads import available_cpus
+from nuvmatch.engine import available_cpus
 from nuvmatch.io import write_whole
 
 

@@ -14,13 +14,15 @@ import sys
 import time
 import traceback
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-import nuvmatch
+from nuvmatch import Matcher
 from nuvmatch.engine import sums
+from nuvmatch.measures import NAMED
 
 from .reporting import at_least
 
@@ -82,26 +84,29 @@ def make_case(rng, most, types):
     return image, template, mask
 
 
-def make_matcher(template, **options):
+def make_matcher(template, name, bins, **options):
     """A matcher; None if the template cannot be sought."""
+    measure = NAMED[name]
+    if hasattr(measure, "bins"):
+        measure = replace(measure, bins=bins)
     try:
-        return nuvmatch.Matcher(template, dtype=np.float64, **options)
+        return Matcher(template, measure, dtype=np.float64, **options)
     except ValueError:  # flat, or of too few pixels: the tests say when
         return None
 
 
 def compare_with_loops(rng):
     image, template, mask = make_case(rng, (14, 9), TYPES)
-    measure, bins = str(rng.choice(SMALL)), int(rng.integers(2, 7))
-    matcher = make_matcher(template, mask=mask, bins=bins, measure=measure)
+    name = str(rng.choice(SMALL))
+    matcher = make_matcher(template, name, int(rng.integers(2, 7)), mask=mask)
     if matcher is None or not np.isfinite(image).all():
         return
     greys = image.astype(float)
-    match measure:
+    match name:
         case "nuv":
-            expected = naive.nuv_map(greys, matcher.labels)
+            expected = naive.nuv_map(greys, matcher.bins[0].labels)
         case "nuv_monotone":
-            expected = monotone_map(greys, matcher.labels)
+            expected = monotone_map(greys, matcher.bins[0].labels)
         case "ncc":
             expected = naive.ncc_map(greys, template, mask)
         case "ncc2":
@@ -120,29 +125,29 @@ def monotone_map(image, labels):
 
 def compare_with_itself(rng):
     image, template, mask = make_case(rng, (500, 120), LARGE_TYPES)
-    options = {"mask": mask, "measure": str(rng.choice(LARGE)), "bins": int(rng.integers(2, 20))}
-    matcher = make_matcher(template, **options)
+    name, bins = str(rng.choice(LARGE)), int(rng.integers(2, 20))
+    matcher = make_matcher(template, name, bins, mask=mask)
     if matcher is None:
         return
     scores = matcher.score_map(image)
     assert np.isfinite(scores).all()
     assert scores.min() >= 0
-    assert scores.max() <= (2 if options["measure"] == "ncc" else 1)
+    assert scores.max() <= (2 if name == "ncc" else 1)
     for n_threads in (1, 3):
-        again = make_matcher(template, n_threads=n_threads, **options)
+        again = make_matcher(template, name, bins, mask=mask, n_threads=n_threads)
         assert_array_equal(again.score_map(image), scores)
     near = {"rtol": 0, "atol": 1e-12 if image.dtype.kind in "bui" else 1e-9}
     for way in ("additions", "fourier"):
         assert_allclose(map_by(way, matcher, image), scores, **near)
     top, left = (rng.integers(0, extent) for extent in scores.shape)
-    if options["measure"] != "mi":  # whose bins are of the image given
+    if name != "mi":  # whose bins are of the image given
         assert_allclose(matcher.score_map(image[top:, left:]), scores[top:, left:], **near)
 
 
 def map_by(way, matcher, image):
     """A map of which slices are summed this way."""
     make_plan = sums.make_plan
-    sums.make_plan = lambda image, slices, shape, _: make_plan(image, slices, shape, way)
+    sums.make_plan = lambda image, programs, shape, _: make_plan(image, programs, shape, way)
     try:
         return matcher.score_map(image)
     finally:

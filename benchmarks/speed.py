@@ -24,8 +24,8 @@ import cv2
 import numpy as np
 import skimage.feature
 
-import nuvmatch
-from nuvmatch.engine.threads import available_cpus
+from nuvmatch import NUV, CurvesNUV, Matcher, WindowToPattern
+from nuvmatch.engine import available_cpus
 from nuvmatch.io import read_image
 
 from .environment import describe, environment
@@ -62,14 +62,14 @@ def opencv(image, template):
     return lambda: cv2.matchTemplate(image, template, cv2.TM_CCOEFF_NORMED)
 
 
-def ours(image, template, **options):
-    matcher = nuvmatch.Matcher(template, **options)
+def ours(image, template, measure="nuv", **options):
+    matcher = Matcher(template, measure, **options)
     return lambda: matcher.score_map(image)
 
 
 def correlation_each_bin(image, template):
     """The way that the paper's reference takes: one correlation for each bin."""
-    labels = nuvmatch.Matcher(template).labels
+    labels = Matcher(template).bins[0].labels
     slices = [(labels == k).astype(np.float32) for k in range(labels.max() + 1)]
     return lambda: [cv2.matchTemplate(image, one, cv2.TM_CCORR) for one in slices]
 
@@ -96,7 +96,7 @@ def sizes():
     return on_photograph(
         lambda image, template: {
             "nuvmatch nuv": ours(image, template),
-            "nuvmatch ncc": ours(image, template, measure="ncc"),
+            "nuvmatch ncc": ours(image, template, "ncc"),
             "OpenCV, each bin": correlation_each_bin(image.astype(np.float32), template),
             "scikit-image NCC": lambda: skimage.feature.match_template(image, template),
         }
@@ -115,7 +115,7 @@ def float32():
 def bins():
     return on_photograph(
         lambda image, template: {
-            f"{number} bins": ours(image, template, bins=number) for number in (8, 16)
+            f"{number} bins": ours(image, template, NUV(bins=number)) for number in (8, 16)
         }
     )
 
@@ -158,10 +158,10 @@ def pixels():
 
 def mi():
     def contestants(image, template):
-        labels = nuvmatch.Matcher(template).labels
+        labels = Matcher(template).bins[0].labels
         return {
             "nuvmatch nuv": ours(image, template),
-            "nuvmatch mi": ours(image, template, measure="mi"),
+            "nuvmatch mi": ours(image, template, "mi"),
             "plain loop MI": lambda: joint_histogram_map(image, labels, 8),
         }
 
@@ -172,11 +172,11 @@ def models():
     return on_photograph(
         lambda image, template: {
             "nuv": ours(image, template),
-            "nuv_curves, 3": ours(image, template, measure="nuv_curves", n_curves=3),
-            "nuv_adaptive": ours(image, template, measure="nuv_adaptive"),
-            "nuv_linear": ours(image, template, measure="nuv_linear"),
-            "nuv_monotone": ours(image, template, measure="nuv_monotone"),
-            "nuv, wtp": ours(image, template, direction="wtp"),
+            "nuv_curves, 3": ours(image, template, CurvesNUV(n_curves=3)),
+            "nuv_adaptive": ours(image, template, "nuv_adaptive"),
+            "nuv_linear": ours(image, template, "nuv_linear"),
+            "nuv_monotone": ours(image, template, "nuv_monotone"),
+            "nuv, wtp": ours(image, template, WindowToPattern()),
         }
     )
 

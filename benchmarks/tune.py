@@ -1,25 +1,70 @@
-"""Measure what the plan of the engine reckons with, and print it as it stands there.
+"""Measure what the plan of the engine reckons with, and print it beside what it reckons now.
 
-    python -m benchmarks.tune
+    python -m benchmarks.tune [--write]
 
-The first lines belong in `nuvmatch/engine/covers.py` (picoseconds for 32 windows), the last
-ones in `nuvmatch/engine/fourier.py` (picoseconds for a number of a transform).
+With --write the file `nuvmatch/engine/prices.py` is written anew, at the end and whole.
 """
 
 import argparse
 import statistics
 import threading
 import time
+from pathlib import Path
+from string import Template
 
 import numpy as np
 
-from nuvmatch.engine.additions import sum_slices
-from nuvmatch.engine.covers import ADDERS
-from nuvmatch.engine.fourier import TRANSFORM, Correlator
+from nuvmatch.engine import available_cpus, prices
+from nuvmatch.engine.covers import ACCUMULATORS
+from nuvmatch.engine.fourier import Correlator
+from nuvmatch.engine.prices import AdditionPrices
+from nuvmatch.engine.programs import Program, add_up
 from nuvmatch.engine.sums import take_correlations
-from nuvmatch.engine.threads import available_cpus
+from nuvmatch.io import write_whole
 
 from .environment import describe, environment
+
+FILE = Path(prices.__file__)
+TEXT = Template(
+    '''"""What the engine's work costs on one machine: what its plans reckon with.
+
+Written by ``python -m benchmarks.tune --write``, on
+$machine.
+"""
+
+from typing import NamedTuple
+
+
+class AdditionPrices(NamedTuple):
+    """Picoseconds for 32 windows."""
+
+    pixel: int  # to add a pixel
+    run: int  # to add or subtract a running sum
+    per_piece: int  # for another piece
+    per_image: int  # to make the running sums of an image
+
+
+# By type of pixel.
+ADDITIONS = {
+$additions
+}
+
+# Picoseconds for each number of a square transform of that side, in single and in double
+# precision, with the product before it and the reading of two slices after it. Patches are
+# padded to these sides: others, those with high powers of 2 and of 5 above all, take up to
+# twice the time.
+TRANSFORMS = {
+$transforms
+}
+
+# Picoseconds for a window and slice, to read and score slices that have left the cache.
+READING = $reading
+
+# Microseconds for a line of a template, to search it for the cheapest additions; and for a
+# line and each squared number of slices.
+SEARCH = $search
+'''
+)
 
 SIDE, ROWS, COLUMNS = 64, 64, 1024
 FEW, MANY = 128, 640
@@ -51,45 +96,47 @@ def seconds(make_call, rounds=25):
     return statistics.median(times[3:])
 
 
-def program_seconds(pixel_type, adder, *, pixels=0, runs=0, pieces=1, axis=-1):
+def program_seconds(pixel_type, *, pixels=0, runs=0, pieces=1, axis=-1):
     """Time of so many random additions for one of two slices, the other being left over."""
     rng = np.random.default_rng(0)
     shape = (1, ROWS + SIDE - 1, COLUMNS + SIDE - 1)
     planes = rng.integers(0, 100, shape).astype(pixel_type)
-    running = np.empty((1, shape[1] + 1, shape[2] + 1), adder.piece)
-    ys = np.sort(rng.integers(0, SIDE, pixels + runs))
-    xs = rng.integers(0, SIDE, pixels + runs)
+    wide = ACCUMULATORS[pixel_type].wide
     ends = np.linspace(0, pixels + runs, pieces + 1).astype(np.int64)
     bounds = np.empty((pieces, 5), np.int64)
     for piece in range(pieces):
         first, end = ends[piece : piece + 2]
         bounds[piece] = (first, first, first, end if pixels else first, end)
-    code = (
-        np.array([axis]), np.zeros(2, np.int64), ys, xs, bounds,
-        np.array([0, pieces, pieces]), np.array([[0, 1]]),
-    )  # fmt: skip
-    whole = np.zeros((1, ROWS, COLUMNS), adder.whole)
+    program = Program(
+        axes=np.array([axis]),
+        plane=np.zeros(2, np.int64),
+        ys=np.sort(rng.integers(0, SIDE, pixels + runs)),
+        xs=rng.integers(0, SIDE, pixels + runs),
+        bounds=bounds,
+        starts=np.array([0, pieces, pieces]),
+        steps=np.array([[0, 1]]),
+    )
+    window_sums = np.zeros((1, ROWS, COLUMNS), wide)
 
     def make_call():
-        sums = np.empty((2, ROWS, COLUMNS), adder.whole)
-        own = running.copy()
-        return lambda: sum_slices(planes, own, *code, whole, sums)
+        sums = np.empty((2, ROWS, COLUMNS), wide)
+        return lambda: add_up(planes, program, window_sums, sums)
 
     return seconds(make_call)
 
 
-def prices(pixel_type, adder):
-    """Price of a pixel, a run, another piece, and of making running sums."""
-
+def addition_prices(pixel_type):
     def measure(**program):
-        return program_seconds(pixel_type, adder, **program) / (ROWS * COLUMNS) * 32 * 1e12
+        return program_seconds(pixel_type, **program) / (ROWS * COLUMNS) * 32 * 1e12
 
     few, many = measure(pixels=FEW), measure(pixels=MANY)
-    pixel = (many - few) / (MANY - FEW)
-    run = (measure(runs=MANY, axis=0) - measure(runs=FEW, axis=0)) / (MANY - FEW)
-    another = (measure(pixels=MANY, pieces=33) - many) / 32
-    running = (measure(pixels=FEW, axis=0) + measure(pixels=FEW, axis=1)) / 2 - few
-    return [max(int(price), 1) for price in (pixel, run, another, running)]
+    found = AdditionPrices(
+        pixel=(many - few) / (MANY - FEW),
+        run=(measure(runs=MANY, axis=0) - measure(runs=FEW, axis=0)) / (MANY - FEW),
+        per_piece=(measure(pixels=MANY, pieces=33) - many) / 32,
+        per_image=(measure(pixels=FEW, axis=0) + measure(pixels=FEW, axis=1)) / 2 - few,
+    )
+    return AdditionPrices(*(max(int(price), 1) for price in found))
 
 
 def transform_price(side, precision):
@@ -103,7 +150,7 @@ def transform_price(side, precision):
         patch = np.ones((side, side))
 
         def call():
-            spectrum = correlator.transform(patch, 0.0, patch)
+            spectrum = correlator.transform(patch, patch)
             for k in range(7):  # as many slices as usual, so that caches are as full
                 found = correlator.correlate(spectrum, 0, windows)
                 take_correlations(found, 0.0, True, 1.0, sums[k], sums[7])
@@ -113,18 +160,47 @@ def transform_price(side, precision):
     return int(seconds(make_call) / 8 / side**2 * 1e12)
 
 
+def measure_all():
+    """Measure all prices, and print each beside the one that is reckoned with now."""
+    additions, transforms = {}, {}
+    for name, old in prices.ADDITIONS.items():
+        additions[name] = addition_prices(np.dtype(name))
+        print(f"{name}: {tuple(additions[name])}, was {tuple(old)}", flush=True)
+    for side, old in prices.TRANSFORMS.items():
+        found = (transform_price(side, precision) for precision in (np.float32, np.float64))
+        transforms[side] = tuple(found)
+        print(f"{side}: {transforms[side]}, was {old}", flush=True)
+    return additions, transforms
+
+
+def module_text(additions, transforms, machine):
+    """The module of prices; those that are not measured stay as they are."""
+    return TEXT.substitute(
+        machine=machine,
+        additions="\n".join(
+            f'    "{name}": AdditionPrices{tuple(price)},' for name, price in additions.items()
+        ),
+        transforms="\n".join(f"    {side}: {price}," for side, price in transforms.items()),
+        reading=prices.READING,
+        search=prices.SEARCH,
+    )
+
+
 def main(arguments=None):
-    argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="python -m benchmarks.tune",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    ).parse_args(arguments)
-    print(f"# {describe(environment())}")
-    for pixel_type, adder in ADDERS.items():
-        print(pixel_type, prices(pixel_type, adder), "# was", list(adder[3:]))
-    for side, old in TRANSFORM.items():
-        new = tuple(transform_price(side, precision) for precision in (np.float32, np.float64))
-        print(f"{side}: {new},  # was {old}")
+    )
+    parser.add_argument("--write", action="store_true", help="write them into the package")
+    write = parser.parse_args(arguments).write
+    where = environment()
+    print(describe(where))
+    additions, transforms = measure_all()
+    if write:
+        machine = f"{where['processor']}, {where['cpus']} CPUs"
+        write_whole(FILE, module_text(additions, transforms, machine).encode())
+        print(f"wrote {FILE}")
 
 
 if __name__ == "__main__":

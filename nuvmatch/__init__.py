@@ -1,28 +1,66 @@
 """Template matching that survives tone changes: PWC nUV for every sliding window."""
 
-from . import binning, theory, tones
+import sys as _sys
+from importlib import import_module as _import_module
+
+from . import _signatures, binning, theory, tones
 from ._jit import clear_cache
 from ._version import __version__
 from .compiling import warmup
-from .functions import locate, match_template, nuv, score_map
+from .finding import find_peaks
+from .functions import locate, match_template, score, score_map
 from .matcher import Matcher
-from .peaks import find_peaks
+from .measures import (
+    MI,
+    NCC,
+    NUV,
+    SSD,
+    AdaptiveNUV,
+    CurvesNUV,
+    Highest,
+    LinearNUV,
+    Lowest,
+    MonotoneNUV,
+    WindowToPattern,
+)
 from .results import Match, Matches, ToneCurve
 
 __all__ = [
+    "MI",
+    "NCC",
+    "NUV",
+    "SSD",
+    "AdaptiveNUV",
+    "CurvesNUV",
+    "Highest",
+    "LinearNUV",
+    "Lowest",
     "Match",
     "Matcher",
     "Matches",
+    "MonotoneNUV",
     "ToneCurve",
+    "WindowToPattern",
     "__version__",
     "binning",
     "clear_cache",
     "find_peaks",
     "locate",
     "match_template",
-    "nuv",
+    "score",
     "score_map",
     "theory",
     "tones",
     "warmup",
 ]
+
+for _module in (_sys.modules[__name__], binning, theory, tones):
+    _signatures.shorten(_module)
+del _module
+
+
+def __getattr__(name: str) -> object:
+    """Import what only some need when it is asked for."""
+    if name in ("io", "showing"):
+        return _import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'nuvmatch' has no attribute {name!r}")

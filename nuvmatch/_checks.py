@@ -4,6 +4,9 @@ import math
 import operator
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Real
 from typing import Any
 
@@ -80,6 +83,13 @@ def as_planes(
     return planes, None
 
 
+def check_pair(image: NDArray[Any], template: NDArray[Any]) -> None:
+    """Refuse an image and a template, checked by `as_greys`, that do not go together."""
+    planes, _ = as_planes(image, "image", f"; the template has shape {template.shape}")
+    pattern, _ = as_planes(template, "template", f"; the image has shape {image.shape}")
+    check_fit(planes, pattern)
+
+
 def check_fit(image: NDArray[Any], template: NDArray[Any]) -> None:
     """Refuse planes of a template that cannot lie in those of an image."""
     if len(image) != len(template):
@@ -99,25 +109,29 @@ def check_fit(image: NDArray[Any], template: NDArray[Any]) -> None:
 
 
 def as_region(
-    roi: Any, image: tuple[int, int], template: tuple[int, ...]
+    region: Any, image: tuple[int, int], template: tuple[int, ...]
 ) -> tuple[int, int, int, int]:
-    """Take (row, col, height, width) inside the image that has room for the template."""
+    """Take (row, col, height, width), less what sticks out of the image.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not four whole numbers, or too small for the template as it is given.
+    """
     try:
-        row, column, height, width = roi
+        row, column, height, width = region
     except (TypeError, ValueError):
-        raise TypeError(f"the region is {roi!r}; it must be (row, col, height, width)") from None
-    row, column = as_integer(row, "the region's row", 0), as_integer(column, "the region's col", 0)
+        raise TypeError(f"the region is {region!r}; it must be (row, col, height, width)") from None
+    row, column = (as_integer(row, "the region's row"), as_integer(column, "the region's col"))
     height = as_integer(height, "the region's height", 1)
     width = as_integer(width, "the region's width", 1)
-    if row + height > image[0] or column + width > image[1]:
-        raise ValueError(
-            f"the region {(row, column, height, width)} leaves the image of shape {image}"
-        )
     if height < template[0] or width < template[1]:
         raise ValueError(
             f"the template of shape {template} is larger than the region of shape {(height, width)}"
         )
-    return row, column, height, width
+    top, left = min(max(row, 0), image[0]), min(max(column, 0), image[1])
+    bottom, right = min(row + height, image[0]), min(column + width, image[1])
+    return top, left, max(bottom - top, 0), max(right - left, 0)
 
 
 def as_map_type(dtype: DTypeLike) -> np.dtype[Any]:
@@ -139,7 +153,7 @@ def as_output(array: object, shape: tuple[int, int], wanted: np.dtype[Any] | Non
     TypeError, ValueError
         If it is no array of that shape that may be written to, of a type of score maps.
     """
-    if not isinstance(array, np.ndarray):
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise TypeError(f"out is of type {type(array).__name__}; it must be a NumPy array")
     if array.shape != shape:
         raise ValueError(f"out has shape {array.shape}; the score map has {shape}")
@@ -172,7 +186,14 @@ def as_mask(array: ArrayLike | None, name: str, shape: tuple[int, ...]) -> NDArr
     return np.asarray(mask != 0)
 
 
-def as_integer(value: Any, name: str, least: int) -> int:
+def as_flag(value: Any, name: str) -> bool:
+    """Take True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} is {value!r}; it must be True or False")
+    return bool(value)
+
+
+def as_integer(value: Any, name: str, least: int | None = None) -> int:
     """Take a whole number that is at least `least`."""
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is {value!r}; it must be a whole number")
@@ -180,7 +201,7 @@ def as_integer(value: Any, name: str, least: int) -> int:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be a whole number") from None
-    if number < least:
+    if least is not None and number < least:
         raise ValueError(f"{name} is {number}; it must be at least {least}")
     return number
 
@@ -189,7 +210,10 @@ def as_number(value: Any, name: str, low: float = -math.inf, high: float = math.
     """Take a real number within [low, high]."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)):
         raise TypeError(f"{name} is {value!r}; it must be a number")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is a number of more than 308 digits") from None
     if math.isnan(number):
         raise ValueError(f"{name} is NaN; it must be a number")
     if not low <= number <= high:
@@ -197,10 +221,20 @@ def as_number(value: Any, name: str, low: float = -math.inf, high: float = math.
     return number
 
 
+def as_fill_value(value: Any) -> float:
+    """Take any real number, NaN and infinity too."""
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    return as_number(value, "fill_value")
+
+
 def as_range(value: Any, name: str, *, finite: bool = True) -> tuple[float, float]:
     """Take two numbers, the first below the second."""
     try:
         low, high = value
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}; it must be two numbers (low, high)") from None
+    try:
         low, high = as_number(low, name), as_number(high, name)
     except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be two numbers (low, high)") from None
@@ -212,14 +246,29 @@ def as_range(value: Any, name: str, *, finite: bool = True) -> tuple[float, floa
 
 def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Take one of the named choices."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         error = ValueError if isinstance(value, str) else TypeError
         raise error(f"{name} is {value!r}; it must be {' or '.join(map(repr, choices))}")
     return str(value)
 
 
+_silent = ContextVar("silent", default=False)
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Let this thread, and no other, go without our warnings for a while."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
 def warn(message: str) -> None:
     """Warn about the line that called into this package."""
+    if _silent.get():
+        return
     depth, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
         depth, frame = depth + 1, frame.f_back

@@ -7,20 +7,20 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from numpy.typing import NDArray
 
 from . import __version__, io
-from ._checks import as_planes, check_fit
+from ._checks import check_pair
 from .binning.rules import RULES
 from .matcher import Matcher
-from .measures import DIRECTIONS, MEASURES
-from .measures.template import BINNERS
-from .plots import CHARTS, draw_bins, draw_matches, write_chart
+from .measures import BINNERS, NAMED, NUV, Lowest, Measure, WindowToPattern, name_of
 from .results import Matches
-from .tones.families import NAMED
+from .showing import CHARTS, draw_bins, draw_matches, write_chart
+from .tones.families import NAMED as FAMILIES
 
 FOUND, NOTHING, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -101,74 +101,15 @@ def _parser() -> argparse.ArgumentParser:
     locate.add_argument(
         "template", metavar="TEMPLATE", help="image to find; where its alpha is 0 it does not count"
     )
-    locate.add_argument(
-        "--measure",
-        choices=MEASURES,
-        default="nuv",
-        metavar="NAME",
-        help="nuv for any change of tones (default); nuv_adaptive, of few curves, where it may "
-        "also be simple, nuv_monotone, nuv_linear, nuv_curves; ncc where tones change linearly "
-        "if at all; ncc2: that or inverted; mi, nmi: mutual information; ssd: squared "
-        f"differences. One of {', '.join(MEASURES)}",
-    )
-    locate.add_argument(
-        "--direction",
-        choices=DIRECTIONS,
-        default="ptw",
-        help="ptw: the template's greys explain the scene (default); wtp: the scene's explain the "
-        "template, for one grey that shows as several; both: the better of these",
-    )
-    locate.add_argument(
-        "--polarity",
-        choices=("increasing", "decreasing"),
-        help="refuse places where bright and dark are swapped, or where they are not",
-    )
-    locate.add_argument(
-        "--gain",
-        type=_number,
-        nargs=2,
-        metavar=("LOW", "HIGH"),
-        help="refuse places with less or more contrast than this many times the template's",
-    )
+    _add_measure(locate)
     _add_binning(locate)
-    locate.add_argument(
-        "--threshold", type=_number, metavar="SCORE", help="all places that score at most this"
-    )
-    locate.add_argument("--max-matches", type=_count, metavar="N", help="the best N places at most")
-    locate.add_argument(
-        "--all", action="store_true", help="all places that do not overlap a better one too much"
-    )
-    locate.add_argument(
-        "--max-overlap",
-        type=_number,
-        default=0.25,
-        metavar="SHARE",
-        help="drop what shares more with a better place, as intersection over union (default .25)",
-    )
-    locate.add_argument(
-        "--min-distance",
-        type=_number,
-        metavar="PIXELS",
-        help="drop what is closer to a better place, instead of going by overlap",
-    )
-    locate.add_argument(
-        "--region",
-        type=int,
-        nargs=4,
-        metavar=("ROW", "COL", "HEIGHT", "WIDTH"),
-        help="search only this part of the scene",
-    )
-    locate.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    locate.add_argument(
-        "--out", metavar="FILE", help=f"draw the matches on the scene: {', '.join(io.PICTURES)}"
-    )
-    locate.add_argument(
-        "--map",
-        metavar="FILE",
-        help=f"save the whole scene's score map: {', '.join(io.MAPS)}; PNG: 0 is black, 1 white",
+    _add_search(locate)
+    _add_outputs(
+        locate,
+        f"draw the matches on the scene: {', '.join(io.PICTURES)}",
+        f"save the whole scene's score map: {', '.join(io.MAPS)}; PNG: 0 is black, 1 white",
     )
     locate.set_defaults(run=_locate)
-
     bins = commands.add_parser(
         "bins",
         help="show how a template's greys are cut into bins",
@@ -177,14 +118,79 @@ def _parser() -> argparse.ArgumentParser:
     )
     bins.add_argument("template", metavar="TEMPLATE", help="PNG, JPEG or TIFF")
     _add_binning(bins)
-    bins.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    bins.add_argument(
-        "--out",
-        metavar="FILE",
-        help="draw the histogram with the cuts, PNG or SVG (needs nuvmatch[plot])",
-    )
+    _add_outputs(bins, "draw the histogram with the cuts, PNG or SVG (needs nuvmatch[plot])")
     bins.set_defaults(run=_show_bins)
     return parser
+
+
+def _add_measure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--measure",
+        choices=NAMED,
+        default="nuv",
+        metavar="NAME",
+        help="nuv for any change of tones (default); nuv_adaptive, of few curves, where it may "
+        "also be simple, nuv_monotone, nuv_linear, nuv_curves; ncc where tones change linearly "
+        "if at all; ncc2: that or inverted; mi, nmi: mutual information; ssd: squared "
+        f"differences. One of {', '.join(NAMED)}",
+    )
+    parser.add_argument(
+        "--direction",
+        choices=("ptw", "wtp", "both"),
+        default="ptw",
+        help="ptw: the template's greys explain the scene, as the measure has it (default); wtp: "
+        "the scene's, in --bins of equal width, explain the template, for one grey that shows as "
+        "several; both: the better of these",
+    )
+    parser.add_argument(
+        "--polarity",
+        choices=("increasing", "decreasing"),
+        help="refuse places where bright and dark are swapped, or where they are not",
+    )
+    parser.add_argument(
+        "--gain",
+        type=_number,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="refuse places with less or more contrast than this many times the template's",
+    )
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threshold", type=_number, metavar="SCORE", help="all places that score at most this"
+    )
+    parser.add_argument("--max-matches", type=_count, metavar="N", help="the best N places at most")
+    parser.add_argument(
+        "--all", action="store_true", help="all places that do not overlap a better one too much"
+    )
+    parser.add_argument(
+        "--max-overlap",
+        type=_number,
+        default=0.25,
+        metavar="SHARE",
+        help="drop what shares more with a better place, as intersection over union (default .25)",
+    )
+    parser.add_argument(
+        "--min-distance",
+        type=_number,
+        metavar="PIXELS",
+        help="drop what is closer to a better place, instead of going by overlap",
+    )
+    parser.add_argument(
+        "--region",
+        type=int,
+        nargs=4,
+        metavar=("ROW", "COL", "HEIGHT", "WIDTH"),
+        help="search only this part of the scene",
+    )
+
+
+def _add_outputs(parser: argparse.ArgumentParser, picture: str, score_map: str = "") -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--out", metavar="FILE", help=picture)
+    if score_map:
+        parser.add_argument("--map", metavar="FILE", help=score_map)
 
 
 def _add_binning(parser: argparse.ArgumentParser) -> None:
@@ -194,12 +200,11 @@ def _add_binning(parser: argparse.ArgumentParser) -> None:
         metavar="N|RULE",
         help=f"number of bins of the template's greys (default 8), or {', '.join(RULES)}",
     )
-    parser.add_argument("--binning", choices=BINNERS, default="optimal", help="how bins are placed")
+    parser.add_argument("--binning", choices=BINNERS, help="how bins are placed (default optimal)")
     parser.add_argument(
         "--tones",
-        choices=NAMED,
-        default="broad",
-        help="which changes of tones to expect, for optimal and greedy binning",
+        choices=FAMILIES,
+        help="which changes of tones to expect, for optimal and greedy binning (default broad)",
     )
 
 
@@ -231,42 +236,59 @@ def _number(text: str) -> float:
     return number
 
 
-def _matcher(template: NDArray[Any], options: argparse.Namespace, **more: Any) -> Matcher:
-    return Matcher(
-        template,
-        bins=options.bins,
-        binning=options.binning,
-        tones=NAMED[options.tones],
-        **more,
-    )
+def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the settings of a measure that were given."""
+    given = {name: getattr(options, name) for name in names}
+    if options.tones is not None:
+        given["tones"] = FAMILIES[options.tones]
+    return {name: value for name, value in given.items() if value is not None}
 
 
-def _channels(of_channels: Any) -> list[NDArray[Any]]:
-    return of_channels if isinstance(of_channels, list) else [of_channels]
+def _measure(options: argparse.Namespace) -> Measure:
+    """Make the measure that was asked for."""
+    given = _given(options, "bins", "binning", "polarity", "gain")
+    name, measure = options.measure, NAMED[options.measure]
+    if options.direction != "ptw" and isinstance(options.bins, str):
+        raise ValueError(
+            f"the direction {options.direction!r} takes a number of bins, not {options.bins!r}"
+        )
+    if options.direction == "both" and not hasattr(measure, "bins"):
+        given.pop("bins", None)  # they are of the other direction
+    if options.direction == "wtp":
+        if name != "nuv":
+            raise ValueError(f"the direction 'wtp' is a measure of its own; {name!r} has none")
+        name, measure = "wtp", WindowToPattern()
+    for setting in given:
+        if not hasattr(measure, setting):
+            raise ValueError(f"{name!r} has no option --{setting}")
+    measure = replace(measure, **given)  # type: ignore[type-var]  # all named are dataclasses
+    if options.direction == "both":
+        return Lowest(measure, WindowToPattern(bins=options.bins))
+    return measure
 
 
 def _show_bins(options: argparse.Namespace) -> int:
     _check_outputs({options.out: CHARTS}, [options.template])
     template = _read(options.template)
-    matcher = _matcher(template, options)
+    measure = NUV(**_given(options, "bins", "binning"))
+    bins = Matcher(template, measure).bins
     if options.out is not None:
-        write_chart(options.out, draw_bins(template, matcher))
-    edges, counts = _channels(matcher.bin_edges), _channels(matcher.counts)
+        write_chart(options.out, draw_bins(template, bins))
     if options.json:
         report = {
             "template": options.template,
-            "edges": [channel.tolist() for channel in edges],
-            "counts": [channel.tolist() for channel in counts],
+            "edges": [cut.edges.tolist() for cut in bins],
+            "counts": [cut.counts.tolist() for cut in bins],
         }
         print(json.dumps(report, indent=2))
         return FOUND
-    for c, (ends, pixels) in enumerate(zip(edges, counts, strict=True)):
-        name = f", {('red', 'green', 'blue')[c]}" if len(edges) > 1 else ""
-        print(f"{Path(options.template).name}{name}: {len(pixels)} bins by {options.binning}")
+    for c, cut in enumerate(bins):
+        name = f", {('red', 'green', 'blue')[c]}" if len(bins) > 1 else ""
+        print(f"{Path(options.template).name}{name}: {cut.counts.size} bins by {measure.binning}")
         print(f"{'bin':>4} {'from':>9} {'to':>9} {'pixels':>8} {'share':>6}")
-        for k, count in enumerate(pixels):
-            share = count / pixels.sum()
-            print(f"{k + 1:>4} {ends[k]:>9.6g} {ends[k + 1]:>9.6g} {count:>8} {share:>6.1%}")
+        for k, count in enumerate(cut.counts):
+            share, ends = count / cut.counts.sum(), cut.edges[k : k + 2]
+            print(f"{k + 1:>4} {ends[0]:>9.6g} {ends[1]:>9.6g} {count:>8} {share:>6.1%}")
     return FOUND
 
 
@@ -304,15 +326,9 @@ def _locate(options: argparse.Namespace) -> int:
     searched = scene
     if (scene.ndim == 2) != (template.ndim == 2):
         searched, template = io.to_grey(scene), io.to_grey(template)
-    check_fit(as_planes(searched, "scene")[0], as_planes(template, "template")[0])
-    matcher = _matcher(
-        template,
-        options,
-        measure=options.measure,
-        direction=options.direction,
-        polarity=options.polarity,
-        gain=options.gain,
-    )
+    check_pair(searched, template)
+    measure = _measure(options)
+    matcher, options.measure = Matcher(template, measure), name_of(measure)
     threshold = options.threshold
     if options.all and threshold is None:
         threshold = math.inf
@@ -322,9 +338,9 @@ def _locate(options: argparse.Namespace) -> int:
         max_matches=options.max_matches,
         min_distance=options.min_distance,
         max_overlap=options.max_overlap,
-        roi=options.region,
+        region=options.region,
     )
-    best = matches[:1] or matcher.locate(searched, roi=options.region)
+    best = matches[:1] or matcher.locate(searched, region=options.region)
     if options.map is not None:
         io.write_map(options.map, matcher.score_map(searched))
     if options.out is not None:
@@ -339,7 +355,10 @@ def _as_json(options: argparse.Namespace, matches: Matches, best: Matches) -> st
         "template": options.template,
         "measure": options.measure,
         "threshold": options.threshold if math.isfinite(options.threshold or 0) else None,
-        "matches": matches.to_records(),
+        "matches": [
+            {**match.to_record(), "tone_curves": [curve._asdict() for curve in match.tone_curves]}
+            for match in matches
+        ],
         "best_score": best[0].score if best else None,
     }
     return json.dumps(report, indent=2)
@@ -348,7 +367,10 @@ def _as_json(options: argparse.Namespace, matches: Matches, best: Matches) -> st
 def _as_table(options: argparse.Namespace, matches: Matches, best: Matches) -> str:
     template, scene = Path(options.template).name, Path(options.scene).name
     if not best:
-        return f"{template} cannot be sought in {scene}: every window is flat or masked out"
+        return (
+            f"{template} cannot be sought in {scene}: every window is flat or masked out, or "
+            "outside the region"
+        )
     if not matches:
         return (
             f"{template} is not in {scene}: no {options.measure} score is at most "

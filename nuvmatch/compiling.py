@@ -1,5 +1,7 @@
 """Have all kernels compiled before they are needed."""
 
+from __future__ import annotations
+
 import itertools
 from typing import Any
 
@@ -8,33 +10,34 @@ from numpy.typing import NDArray
 
 from . import binning
 from .matcher import Matcher
-from .measures import MEASURES, TONE_MODELS
+from .measures import NAMED, NUV, AdaptiveNUV, Measure, MonotoneNUV, WindowToPattern
 
 # Templates are summed by additions or, where these are too many, by transforms; and maps of
 # one tile and of several take different paths.
 _SMALL, _LARGE, _SIDES = 12, 160, (400, 700)
 
-_OPTIONS: list[dict[str, Any]] = [
-    *({"measure": measure} for measure in MEASURES),
-    *({"measure": measure, "gain": (0, 2)} for measure in TONE_MODELS),
-    {"direction": "both"},
-    {"binning": "greedy"},
-]
+_MEASURES: list[Measure] = [
+    *NAMED.values(), NUV(gain=(0, 2)), AdaptiveNUV(gain=(0, 2)), MonotoneNUV(gain=(0, 2)),
+    WindowToPattern(), NUV(binning="greedy"),
+]  # fmt: skip
 
 
 def warmup() -> None:
     """Compile the kernels of all measures, types and binners, or load them from the cache.
 
-    Else the first call of each kind does so. With an empty cache that takes about a second
-    a kernel, and hardly any time afterwards.
+    Without it the first call of each kind does so: about a second a kernel with an empty
+    cache, and hardly any time afterwards.
     """
     levels = np.arange(9.0)
     for binner in (binning.optimal, binning.greedy):
         binner(levels, 3, cross=np.outer(levels, levels))
     scene = np.random.default_rng(0).integers(0, 256, (_SIDES[-1],) * 2)
-    # As bytes, other whole numbers, fractions, and what cannot be rounded to whole numbers.
+    # As bytes, other whole numbers, fractions, those with little contrast in a part, what
+    # cannot be rounded to whole numbers, and what floats cannot tell apart.
+    dim = np.where(np.indices(scene.shape)[1] < _SMALL + 2, 1e-9 * scene, scene)
     greys: tuple[NDArray[Any], ...] = (
-        scene.astype(np.uint8), scene * 9, scene / 7, scene * 1e280,
+        scene.astype(np.uint8), scene * 9, scene / 7, dim, scene * 1e280,
+        scene + 2**60 * (scene > 9),
     )  # fmt: skip
     for image, dtype in itertools.product(greys, (np.float32, np.float64)):
         _call(image, np.dtype(dtype))
@@ -44,8 +47,8 @@ def _call(scene: NDArray[Any], dtype: np.dtype[Any]) -> None:
     mask = np.ones((_SMALL, _SMALL), np.bool_)
     mask[: _SMALL // 2, : _SMALL // 3] = False
     small = scene[: 3 * _SMALL, : 3 * _SMALL]
-    for options, inside in itertools.product(_OPTIONS, (None, mask)):
-        matcher = Matcher(small[:_SMALL, :_SMALL], mask=inside, dtype=dtype, **options)
+    for measure, inside in itertools.product(_MEASURES, (None, mask)):
+        matcher = Matcher(small[:_SMALL, :_SMALL], measure, mask=inside, dtype=dtype)
         matcher.locate(small, threshold=0.9)
     matcher = Matcher(scene[:_LARGE, :_LARGE], dtype=dtype)
     for side in _SIDES:

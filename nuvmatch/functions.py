@@ -1,5 +1,7 @@
 """One call for one template and one image, by way of a `Matcher`."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -7,25 +9,19 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _checks
 from .matcher import Matcher
+from .measures import Measure
 from .results import Matches
 
 
 def score_map(
     image: ArrayLike,
     template: ArrayLike,
+    measure: str | Measure = "nuv",
     *,
-    measure: str = "nuv",
-    bins: int | str | ArrayLike | None = None,
-    binning: str = "optimal",
-    tones: Any = None,
-    direction: str = "ptw",
-    polarity: str | None = None,
-    gain: tuple[float, float] | None = None,
-    n_curves: int | None = None,
-    adjusted: bool = False,
     mask: ArrayLike | None = None,
     image_mask: ArrayLike | None = None,
-    value_range: tuple[float, float] | None = None,
+    region: tuple[int, int, int, int] | None = None,
+    fill_value: float = 1.0,
     n_threads: int | None = None,
     dtype: DTypeLike | None = None,
 ) -> NDArray[Any]:
@@ -33,18 +29,16 @@ def score_map(
 
     Parameters
     ----------
-    image, image_mask
+    image, image_mask, region, fill_value
         As for `Matcher.score_map`.
-    template, measure, bins, binning, tones, direction, polarity, gain, n_curves, adjusted
-        As for `Matcher`.
-    mask, value_range, n_threads, dtype
+    template, measure, mask, n_threads, dtype
         As for `Matcher`.
 
     Returns
     -------
     ndarray of shape (H - h + 1, W - w + 1), float32 or float64
-        Indexed by the window's top-left pixel; 0 is perfect, lower is better; 1 where a
-        window gives no evidence (see `Matcher.score_map`).
+        Indexed by the window's top-left pixel; 0 is perfect, lower is better; `fill_value`
+        where a window gives no evidence (see `Matcher.score_map`).
 
     Raises
     ------
@@ -58,48 +52,32 @@ def score_map(
     array([[0.1695, 0.1099],
            [0.3077, 0.8   ]], dtype=float32)
     """
-    matcher = _matcher_for(
-        image, template, measure=measure, bins=bins, binning=binning, tones=tones,
-        direction=direction, polarity=polarity, gain=gain, n_curves=n_curves,
-        adjusted=adjusted, mask=mask, value_range=value_range,
-        n_threads=n_threads, dtype=dtype,
-    )  # fmt: skip
-    return matcher.score_map(image, image_mask=image_mask)
+    pixels, pattern = _read(image, template)
+    matcher = Matcher(pattern, measure, mask=mask, n_threads=n_threads, dtype=dtype)
+    return matcher.score_map(pixels, image_mask=image_mask, region=region, fill_value=fill_value)
 
 
 def locate(
     image: ArrayLike,
     template: ArrayLike,
+    measure: str | Measure = "nuv",
     *,
+    mask: ArrayLike | None = None,
+    image_mask: ArrayLike | None = None,
+    region: tuple[int, int, int, int] | None = None,
     threshold: float | None = None,
     max_matches: int | None = None,
     min_distance: float | None = None,
     max_overlap: float = 0.25,
-    roi: tuple[int, int, int, int] | None = None,
-    measure: str = "nuv",
-    bins: int | str | ArrayLike | None = None,
-    binning: str = "optimal",
-    tones: Any = None,
-    direction: str = "ptw",
-    polarity: str | None = None,
-    gain: tuple[float, float] | None = None,
-    n_curves: int | None = None,
-    adjusted: bool = False,
-    mask: ArrayLike | None = None,
-    image_mask: ArrayLike | None = None,
-    value_range: tuple[float, float] | None = None,
     n_threads: int | None = None,
-    dtype: DTypeLike | None = None,
 ) -> Matches:
     """Find the places of an image where a template matches best.
 
     Parameters
     ----------
-    image, image_mask, threshold, max_matches, min_distance, max_overlap, roi
+    image, image_mask, region, threshold, max_matches, min_distance, max_overlap
         As for `Matcher.locate`.
-    template, measure, bins, binning, tones, direction, polarity, gain, n_curves, adjusted
-        As for `Matcher`.
-    mask, value_range, n_threads, dtype
+    template, measure, mask, n_threads
         As for `Matcher`.
 
     Returns
@@ -121,78 +99,81 @@ def locate(
     >>> locate(255 - image, template)[0].box
     (30, 20, 16, 16)
     """
-    matcher = _matcher_for(
-        image, template, measure=measure, bins=bins, binning=binning, tones=tones,
-        direction=direction, polarity=polarity, gain=gain, n_curves=n_curves,
-        adjusted=adjusted, mask=mask, value_range=value_range,
-        n_threads=n_threads, dtype=dtype,
-    )  # fmt: skip
+    pixels, pattern = _read(image, template)
+    matcher = Matcher(pattern, measure, mask=mask, n_threads=n_threads)
     return matcher.locate(
-        image, image_mask=image_mask, threshold=threshold, max_matches=max_matches,
-        min_distance=min_distance, max_overlap=max_overlap, roi=roi,
+        pixels, image_mask=image_mask, region=region, threshold=threshold,
+        max_matches=max_matches, min_distance=min_distance, max_overlap=max_overlap,
     )  # fmt: skip
 
 
 def match_template(
-    image: ArrayLike, template: ArrayLike, *, pad_input: bool = False, **options: Any
+    image: ArrayLike,
+    template: ArrayLike,
+    measure: str | Measure = "nuv",
+    *,
+    pad_input: bool = False,
+    **options: Any,
 ) -> NDArray[Any]:
     """Compute similarities as ``skimage.feature.match_template`` lays them out.
 
     Parameters
     ----------
-    image, template
+    image, template, measure
         As for `score_map`.
     pad_input : bool
         If True, the result has the image's shape and is indexed by the window's pixel
         ``(h // 2, w // 2)`` instead of its top-left one. Places whose window leaves the
-        image are 0.
+        image, or the region, are 0.
     **options
         As for `score_map`.
 
     Returns
     -------
     ndarray of shape (H - h + 1, W - w + 1) or (H, W), float32 or float64
-        ``1 - score``: 1 is perfect, higher is better; 0 where there is no evidence. It
-        feeds ``skimage.feature.peak_local_max``.
+        ``1 - score``: 1 is perfect, higher is better; ``1 - fill_value``, 0 by default,
+        where there is no evidence. It feeds ``skimage.feature.peak_local_max``.
 
     Raises
     ------
     TypeError, ValueError
         As `score_map`.
     """
-    if not isinstance(pad_input, (bool, np.bool_)):
-        raise TypeError(f"pad_input is {pad_input!r}; it must be True or False")
-    similarity = 1 - score_map(image, template, **options)
+    pad_input = _checks.as_flag(pad_input, "pad_input")
+    pixels, pattern = _read(image, template)
+    similarity = 1 - score_map(pixels, pattern, measure, **options)
     if not pad_input:
         return np.asarray(similarity)
-    padded = np.zeros(np.shape(image)[:2], similarity.dtype)
-    row, column = np.shape(template)[0] // 2, np.shape(template)[1] // 2
+    padded = np.zeros(pixels.shape[:2], similarity.dtype)
+    row, column = pattern.shape[0] // 2, pattern.shape[1] // 2
+    if options.get("region") is not None:
+        top, left, _, _ = _checks.as_region(options["region"], padded.shape, pattern.shape)
+        row, column = row + top, column + left
     padded[row : row + similarity.shape[0], column : column + similarity.shape[1]] = similarity
     return padded
 
 
-def nuv(
-    template: ArrayLike,
+def score(
     window: ArrayLike,
+    template: ArrayLike,
+    measure: str | Measure = "nuv",
     *,
-    bins: int | str | ArrayLike | None = None,
-    binning: str = "optimal",
-    tones: Any = None,
-    direction: str = "ptw",
+    mask: ArrayLike | None = None,
 ) -> float:
-    """Compute PWC nUV of one window: how much of its variance the template leaves open.
+    """Compute the dissimilarity of one window to a template of its shape.
 
     Parameters
     ----------
-    template, window : array_like of equal shapes
-        Of any dimension, taken as flat vectors of real numbers.
-    bins, binning, tones, direction
-        As for `Matcher`.
+    window, template : array_like of equal shapes
+        What `score_map` takes as image and template is taken so; numbers of any other
+        shape are taken as flat vectors.
+    measure, mask
+        As for `Matcher`; the mask is of the template's shape.
 
     Returns
     -------
     float
-        In [0, 1]; 1 if the window is flat or holds a non-finite value.
+        0 is perfect, lower is better; 1 if the window gives no evidence.
 
     Raises
     ------
@@ -201,29 +182,26 @@ def nuv(
 
     Examples
     --------
-    >>> nuv([2, 0, 5], [8, 2, 2], bins=[0, 3, 6])
+    >>> from nuvmatch import NUV
+    >>> score([8, 2, 2], [2, 0, 5], NUV(bins=[0, 3, 6]))
     0.75
     """
-    greys, of_window = _checks.as_greys(template, "template"), _checks.as_greys(window, "window")
-    if greys.shape != of_window.shape or greys.size == 0:
+    greys, pattern = _checks.as_greys(window, "window"), _checks.as_greys(template, "template")
+    if greys.shape != pattern.shape or greys.size == 0:
         raise ValueError(
-            f"the template has shape {greys.shape}, the window {of_window.shape}; "
+            f"the window has shape {greys.shape}, the template {pattern.shape}; "
             "they must be equal, and not empty"
         )
-    scores = score_map(
-        of_window.reshape(1, -1), greys.reshape(1, -1), bins=bins, binning=binning,
-        tones=tones, direction=direction, n_threads=1, dtype=np.float64,
-    )  # fmt: skip
+    if greys.ndim not in (2, 3) or (greys.ndim == 3 and greys.shape[2] > 4):
+        counting = _checks.as_mask(mask, "mask", pattern.shape)
+        mask = None if counting is None else counting.reshape(1, -1)
+        greys, pattern = greys.reshape(1, -1), pattern.reshape(1, -1)
+    scores = score_map(greys, pattern, measure, mask=mask, n_threads=1, dtype=np.float64)
     return float(scores[0, 0])
 
 
-def _matcher_for(image: ArrayLike, template: ArrayLike, **options: Any) -> Matcher:
-    """Make a matcher, once it is clear that the template fits the image."""
-    shapes = [
-        _checks.as_greys(array, name).shape
-        for array, name in ((image, "image"), (template, "template"))
-    ]
-    planes, _ = _checks.as_planes(image, "image", f"; the template has shape {shapes[1]}")
-    pattern, _ = _checks.as_planes(template, "template", f"; the image has shape {shapes[0]}")
-    _checks.check_fit(planes, pattern)
-    return Matcher(template, **options)
+def _read(image: ArrayLike, template: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Take both as arrays, once it is clear that the template fits the image."""
+    pixels, pattern = _checks.as_greys(image, "image"), _checks.as_greys(template, "template")
+    _checks.check_pair(pixels, pattern)
+    return pixels, pattern

@@ -17,7 +17,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 MAPS = (".npy", ".tif", ".tiff", ".png")
 
 # Of TIFF files: the mark of those with 64-bit places, tags, a type of these, what they may say.
-_BIG, _MOST_TAGS = 43, 2**16
+_BIG, _TAGS_LIMIT = 43, 2**16
 _PHOTOMETRIC, _SAMPLES, _PLANAR, _EXTRA_SAMPLES = 262, 277, 284, 338
 _SHORT, _WHITE_IS_0, _CMYK, _SEPARATE, _UNASSOCIATED = 3, 0, 5, 2, 2
 
@@ -102,7 +102,7 @@ def _tiff_tags(data: bytes) -> dict[int, int]:
         (page,) = read("Q", 8) if big else read("I", 4)
         (number,) = read("Q" if big else "H", page)
         first, size, value = (page + 8, 20, 12) if big else (page + 2, 12, 8)
-        for entry in range(first, first + size * min(number, _MOST_TAGS), size):
+        for entry in range(first, first + size * min(number, _TAGS_LIMIT), size):
             tag, kind = read("HH", entry)
             (tags[tag],) = read("H" if kind == _SHORT else "I", entry + value)
     return tags
@@ -121,6 +121,12 @@ def to_grey(image: NDArray[Any]) -> NDArray[Any]:
 
 def check_output(path: str | os.PathLike[str], suffixes: tuple[str, ...]) -> None:
     """Refuse, before any work is done, a file that could not be written.
+
+    Parameters
+    ----------
+    path : str or path-like
+    suffixes : tuple of str
+        Those that may be written, each with its dot.
 
     Raises
     ------

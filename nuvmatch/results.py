@@ -1,24 +1,34 @@
 """What a search returns: matches, best first."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from ._checks import as_greys, as_integer
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class ToneCurve(NamedTuple):
-    """What grey the image shows where the template has which: one point for each bin.
+    """What grey one channel of a window shows where the template has which.
 
-    For colours, `levels` and `values` hold one tuple for each channel.
+    Called with greys of the template it returns those of the window: straight between the
+    points, and level beyond the first and the last.
     """
 
-    levels: tuple[Any, ...]
-    values: tuple[Any, ...]
+    levels: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __call__(self, greys: ArrayLike) -> Any:
+        """Return what the window shows for greys of the template, in their shape."""
+        shown = np.interp(as_greys(greys, "greys"), self.levels, self.values)
+        return float(shown) if np.ndim(shown) == 0 else shown
 
 
 @dataclass(frozen=True)
@@ -33,13 +43,21 @@ class Match:
         The window's size in pixels.
     score : float
         Dissimilarity: 0 is perfect, lower is better.
-    tone_curve : ToneCurve or None
-        Mean template level and mean window grey of each bin; None for measures
-        without bins of tones ("ncc", "ncc2", "mi", "nmi", "ssd").
+    tone_curves : tuple of ToneCurve
+        Mean template level and fitted window grey of each slice, one curve a channel; empty
+        for measures without ("ncc", "mi", ..).
+    gain : float or None
+        Slope of the straight line through window greys over template greys; None for
+        measures without tone curves.
     angle, scale : float
-        How the template was turned and resized to match: 0.0 and 1.0.
+        How the template was turned, in degrees counter-clockwise as the eye sees it, and
+        resized to match.
     name : str or None
         Name of the template, where several were sought.
+    measure : str or None
+        By which measure it was found; None for a score map from anywhere.
+    false_alarms, margin, sigma : None
+        How far to believe it, and how exact its place is: not told yet.
     """
 
     row: int
@@ -47,10 +65,15 @@ class Match:
     height: int
     width: int
     score: float
-    tone_curve: ToneCurve | None = None
+    tone_curves: tuple[ToneCurve, ...] = ()
+    gain: float | None = None
     angle: float = 0.0
     scale: float = 1.0
     name: str | None = None
+    measure: str | None = None
+    false_alarms: float | None = None
+    margin: float | None = None
+    sigma: float | None = None
 
     @property
     def similarity(self) -> float:
@@ -73,27 +96,55 @@ class Match:
         return self.col, self.row, self.width, self.height
 
     @property
+    def region(self) -> tuple[int, int, int, int]:
+        """``(row, col, height, width)``, as `region=` takes it."""
+        return self.row, self.col, self.height, self.width
+
+    def region_around(self, margin: int) -> tuple[int, int, int, int]:
+        """Return the region with so many pixels more on each side.
+
+        It may stick out of the image: `region=` cuts that off.
+        """
+        margin = as_integer(margin, "margin", 0)
+        row, col, height, width = self.region
+        return row - margin, col - margin, height + 2 * margin, width + 2 * margin
+
+    @property
     def center(self) -> tuple[float, float]:
         """``(row, col)`` of the window's middle, between two pixels for even sizes."""
         return self.row + (self.height - 1) / 2, self.col + (self.width - 1) / 2
 
+    @property
+    def click(self) -> tuple[int, int]:
+        """``(x, y)`` of the pixel in the window's middle, as programs that click take it."""
+        return self.col + self.width // 2, self.row + self.height // 2
+
+    @property
+    def corners(self) -> tuple[tuple[float, float], ...]:
+        """``(row, col)`` of the corner pixels, clockwise from the template's top left."""
+        top, left = float(self.row), float(self.col)
+        bottom, right = top + self.height - 1, left + self.width - 1
+        return (top, left), (top, right), (bottom, right), (bottom, left)
+
     def to_record(self) -> dict[str, Any]:
-        """Return all of the above by name, ready for JSON."""
+        """Return what a table needs, each once: numbers and names by column."""
+        center_row, center_col = self.center
         return {
             "name": self.name,
+            "measure": self.measure,
             "row": self.row,
             "col": self.col,
             "height": self.height,
             "width": self.width,
-            "score": self.score,
-            "similarity": self.similarity,
-            "x": self.x,
-            "y": self.y,
-            "box": self.box,
-            "center": self.center,
+            "center_row": center_row,
+            "center_col": center_col,
+            "sigma": self.sigma,
             "angle": self.angle,
             "scale": self.scale,
-            "tone_curve": None if self.tone_curve is None else self.tone_curve._asdict(),
+            "score": self.score,
+            "false_alarms": self.false_alarms,
+            "margin": self.margin,
+            "gain": self.gain,
         }
 
 
@@ -112,8 +163,8 @@ class Matches(Sequence[Match]):
     @overload
     def __getitem__(self, index: int) -> Match: ...
     @overload
-    def __getitem__(self, index: slice) -> "Matches": ...
-    def __getitem__(self, index: int | slice) -> "Match | Matches":
+    def __getitem__(self, index: slice) -> Matches: ...
+    def __getitem__(self, index: int | slice) -> Match | Matches:
         if isinstance(index, slice):
             return Matches(self._matches[index])
         if not -len(self) <= index < len(self):
@@ -154,10 +205,10 @@ class Matches(Sequence[Match]):
         return np.array([m.score for m in self._matches], np.float64)
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return a dictionary for each match, ready for JSON."""
+        """Return a dictionary of scalars for each match, ready for JSON."""
         return [m.to_record() for m in self._matches]
 
-    def to_dataframe(self) -> "pd.DataFrame":
+    def to_dataframe(self) -> pd.DataFrame:
         """Return a table with a row for each match.
 
         Raises

@@ -17,7 +17,7 @@ def main():
     template = read_image(HERE / "templates" / "camera.png")
     print(f"the template lies at row {TRUTH[0]}, column {TRUTH[1]}")
     for measure in ("ncc", "ncc2", "mi", "nuv"):
-        best = nuvmatch.locate(scene, template, measure=measure)[0]
+        best = nuvmatch.locate(scene, template, measure)[0]
         verdict = "found" if (best.row, best.col) == TRUTH else "missed"
         print(
             f"{measure:>5}: best at row {best.row:3}, column {best.col:3}, "

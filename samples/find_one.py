@@ -10,7 +10,7 @@ import numpy as np
 
 import nuvmatch
 from nuvmatch.io import read_image, write_picture
-from nuvmatch.plots import draw_matches
+from nuvmatch.showing import draw_matches
 
 HERE = Path(__file__).resolve().parent
 
@@ -22,7 +22,8 @@ def main(picture=None):
 
     match = nuvmatch.locate(scene, template)[0]
     print(f"row {match.row}, column {match.col}, score {match.score:.4f}")
-    for level, grey in zip(*match.tone_curve, strict=True):
+    (curve,) = match.tone_curves  # one for each channel
+    for level, grey in zip(*curve, strict=True):
         print(f"  what is {level:5.1f} in the template is {grey:5.1f} in the scene")
 
     if picture is not None:

@@ -61,14 +61,14 @@ def nuv_window(window, labels):
     return min(max(within / total, 0.0), 1.0)
 
 
-def few_curves_window(window, labels, curves, prices):
+def few_curves_window(window, labels, curves, factors):
     """Least squares fit of the first curves, channel by channel, best over their number."""
     window = np.asarray(window, float)
     if is_flat(window, as_channels(labels)[0] >= 0):
         return 1.0
     window = moderate(window, np.asarray(labels) >= 0)
     scores = [1.0]
-    for number, price in enumerate(prices, 1):
+    for number, factor in enumerate(factors, 1):
         left = total = 0.0
         for plane, bins, own in zip(as_channels(window), as_channels(labels), curves, strict=True):
             greys = plane[bins >= 0]
@@ -76,7 +76,7 @@ def few_curves_window(window, labels, curves, prices):
             fit, *_ = np.linalg.lstsq(np.stack(columns, axis=1), greys, rcond=None)
             left += ((greys - np.stack(columns, axis=1) @ fit) ** 2).sum()
             total += squares(greys)
-        scores.append(price * left / total)
+        scores.append(factor * left / total)
     return min(scores)
 
 
@@ -108,7 +108,7 @@ def cuts_of(groups):
         yield [np.concatenate(groups[a:b]) for a, b in itertools.pairwise(places)]
 
 
-def backwards_window(window, template, counts, bins, value_range):
+def window_to_pattern(window, template, counts, bins, value_range):
     """Variance of the template within the window's bins over its variance, channels pooled."""
     edges = np.linspace(*value_range, bins + 1)[1:-1]
     if is_flat(window, counts):
@@ -193,11 +193,68 @@ def mutual_information_map(image, labels, bins, value_range, by):
     return scores
 
 
+def replace_nan(scores, value):
+    """Scores with the value wherever one is no number."""
+    return np.array([[value if math.isnan(score) else score for score in row] for row in scores])
+
+
 def box_sums(plane, height, width):
     sums = np.empty(map_shape(plane, (height, width)), plane.dtype)
     for place, window in windows(plane, (height, width)):
         sums[place] = window.sum()
     return sums
+
+
+def inner_sums(plane, mask):
+    """Sums of the greys under the mask, and of their squares, of every window."""
+    shape = map_shape(plane, mask.shape)
+    sums, squares = np.empty(shape, plane.dtype), np.empty(shape, plane.dtype)
+    for place, window in windows(plane, mask.shape):
+        sums[place], squares[place] = window[mask].sum(), (window[mask] ** 2).sum()
+    return sums, squares
+
+
+def scatter(window, counts):
+    """Sum of squared deviations from the mean of each channel."""
+    return sum(squares(plane[counts]) for plane in as_channels(window))
+
+
+def inexact(scatter, squares, factor, least):
+    """Where scatter is not above `least`, or not above that share of the squares."""
+    out = np.empty(scatter.shape, bool)
+    for place in np.ndindex(scatter.shape):
+        enough = max(least, factor * sum(plane[place] for plane in squares))
+        out[place] = not scatter[place] > enough
+    return out
+
+
+def energy(patch, origin):
+    """Sum of squared differences from a number."""
+    return float(sum((float(grey) - origin) ** 2 for grey in patch.flat))
+
+
+def bin_sums(bins, numbers, mask, number):
+    """Per bin, sum of numbers and count of pixels where the window is in it, under the mask."""
+    found = np.empty((number, 2, *map_shape(bins, mask.shape)))
+    for place, window in windows(bins, mask.shape):
+        for j in range(number):
+            here = mask & (window == j)
+            found[j, 0][place], found[j, 1][place] = numbers[here].sum(), here.sum()
+    return found
+
+
+def gain(window, template, labels):
+    """Slope of the straight line through means of bins, window over template, pooled."""
+    products = squares = 0.0
+    planes = zip(as_channels(window), as_channels(template), as_channels(labels), strict=True)
+    for plane, greys, bins in planes:
+        t, w = np.zeros((2, np.count_nonzero(bins >= 0)))
+        for j in np.unique(bins[bins >= 0]):
+            own = bins[bins >= 0] == j
+            t[own], w[own] = greys[bins == j].mean(), plane[bins == j].mean()
+        products += ((t - t.mean()) * (w - w.mean())).sum()
+        squares += ((t - t.mean()) ** 2).sum()
+    return products / squares
 
 
 def slice_sums(image, labels):
@@ -225,6 +282,15 @@ def objective(values, labels, cross):
     same = labels[:, None] == labels
     a = same / same.sum(axis=1)
     return float((a * (s @ cross @ s.T)).sum())
+
+
+def asymmetry(matrix):
+    """Largest magnitude, and largest difference from the transpose."""
+    places = list(np.ndindex(matrix.shape))
+    return (
+        max(abs(matrix[i, j]) for i, j in places),
+        max(abs(matrix[i, j] - matrix[j, i]) for i, j in places),
+    )
 
 
 def labels_of(values, cuts):
@@ -285,7 +351,7 @@ def best_partition(levels, counts, bins):
 
 
 def find_peaks(
-    scores, shape, threshold=None, max_matches=None, min_distance=None, max_overlap=0.25, valid=None
+    scores, shape, threshold=None, max_matches=None, min_distance=None, max_overlap=0.25
 ):
     """(row, col) of the peaks: sort all, take each that is not near one taken."""
     if threshold is None and max_matches is None:
@@ -294,9 +360,7 @@ def find_peaks(
     candidates = sorted(
         (scores[row, col], row, col)
         for row, col in np.ndindex(scores.shape)
-        if scores[row, col] < np.inf
-        and (valid is None or valid[row, col])
-        and (threshold is None or scores[row, col] <= threshold)
+        if scores[row, col] < np.inf and (threshold is None or scores[row, col] <= threshold)
     )
 
     def near(row, col, other_row, other_col):

@@ -1,6 +1,58 @@
-"""Labels and greys for tests: as photographs have them, and as they cost digits."""
+"""What tests share: labels and greys as photographs have them, and as they cost digits.
 
+With them the values that maps are compared with, put together from the loops in `naive`.
+"""
+
+from dataclasses import fields
+
+import naive
 import numpy as np
+
+from nuvmatch import (
+    MI,
+    NCC,
+    NUV,
+    SSD,
+    AdaptiveNUV,
+    CurvesNUV,
+    Highest,
+    LinearNUV,
+    Lowest,
+    MonotoneNUV,
+    WindowToPattern,
+)
+from nuvmatch.engine import Programs, Tile, for_each_tile
+from nuvmatch.engine.moments import tile_moments
+from nuvmatch.engine.plan import inside_way
+from nuvmatch.engine.threads import tiles
+from nuvmatch.measures import Template, as_measure
+
+TOLERANCE = 1e-9  # of float64 maps
+SINGLE_TOLERANCE = 1e-6  # of float32 maps, in which 1 is a multiple of 6e-8
+TYPES = [np.uint8, np.int8, np.uint16, np.int32, np.float32, np.float64]
+
+# Of image and window: from one pixel to a template as large as the image.
+SHAPES = [
+    ((1, 1), (1, 1)),
+    ((1, 3), (1, 3)),
+    ((3, 1), (3, 1)),
+    ((1, 12), (1, 5)),
+    ((12, 1), (5, 1)),
+    ((9, 9), (9, 9)),
+    ((12, 11), (1, 3)),
+    ((10, 14), (2, 2)),
+    ((13, 11), (3, 7)),
+    ((20, 17), (5, 8)),
+    ((20, 21), (16, 16)),
+]
+
+TONE_MODELS = [NUV, LinearNUV, MonotoneNUV, CurvesNUV, AdaptiveNUV]
+PLAIN = ["nuv", "ncc", "ncc2", "mi", "nmi", "ssd"]  # measures whose loops are quick
+MEASURES = [
+    NUV(), LinearNUV(), MonotoneNUV(), CurvesNUV(), AdaptiveNUV(), NUV(adjusted=True),
+    NUV(polarity="increasing"), WindowToPattern(), MI(), MI(normalize="window"), NCC(),
+    NCC(squared=True), SSD(), Lowest(NUV(), WindowToPattern()), Highest("ncc2", "mi"),
+]  # fmt: skip
 
 
 def random_labels(rng, shape):
@@ -87,3 +139,149 @@ TROUBLES = {
         np.arange(40) < 20, 255, rng.integers(0, 256, (24, 40))
     ).astype(np.uint8),
 }
+
+
+def noise_scene(rng, image, window, dtype):
+    """An image with a plateau, and a template that is not flat."""
+    whole = np.dtype(dtype).kind in "ui"
+    pixels = rng.integers(0, 100, image) if whole else rng.integers(-50, 50, image) / 50
+    pixels[: image[0] // 2, : image[1] // 2] = pixels[0, 0]
+    template = rng.integers(0, 40, window)
+    template.flat[0], template.flat[-1] = 0, 40
+    return pixels.astype(dtype), template.astype(dtype)
+
+
+def planted_scene(rng, image, window, dtype, channels=None):
+    """Noise that holds a plateau, and, inverted, a template of rough and smooth parts."""
+    shape = (*image, channels) if channels else image
+    pixels = rng.integers(0, 120, shape)
+    pixels[: image[0] // 3, : image[1] // 3] = 7
+    template = 2 * smooth_labels(rng, window, 40) + rng.integers(0, 9, window)
+    if channels:
+        template = np.stack([np.roll(template, c, axis=0) for c in range(channels)], axis=-1)
+    pixels[-window[0] - 2 : -2, -window[1] - 1 : -1] = 110 - template
+    return pixels.astype(dtype), template.astype(dtype)
+
+
+def name_of_measure(measure):
+    """Short, for pytest to print: what differs from the defaults."""
+    if isinstance(measure, str):
+        return measure
+    parts = getattr(measure, "measures", None)
+    if parts is not None:
+        return f"{type(measure).__name__}({', '.join(map(name_of_measure, parts))})"
+    changed = (f for f in fields(measure) if getattr(measure, f.name) != f.default)
+    settings = ", ".join(f"{f.name}={getattr(measure, f.name)}" for f in changed)
+    return f"{type(measure).__name__}({settings})"
+
+
+def labels_of(bins):
+    """Labels of a template, (h, w), or (h, w, channels) for colour."""
+    labels = np.stack([cut.labels for cut in bins], axis=-1)
+    return labels[..., 0] if len(bins) == 1 else labels
+
+
+def flat_windows(image, mask):
+    """Which windows show one grey only where the mask counts, in every channel."""
+    flat = [naive.is_flat(window, mask) for _, window in naive.windows(image, mask.shape)]
+    return np.reshape(flat, naive.map_shape(image, mask.shape))
+
+
+def image_ends(image):
+    """Between which greys an image is binned when nothing is said."""
+    if image.dtype.itemsize == 1:
+        return np.iinfo(image.dtype).min, np.iinfo(image.dtype).max
+    return image.min(), image.max()
+
+
+def reference(image, template, measure, mask=None, value_range=None):
+    """Score map of any measure by the loops; 1 where a window is flat."""
+    image, template, measure = np.asarray(image), np.asarray(template), as_measure(measure)
+    match measure:
+        case Lowest() | Highest():
+            maps = [reference(image, template, part, mask) for part in measure.measures]
+            return (np.minimum if isinstance(measure, Lowest) else np.maximum).reduce(maps)
+        case NCC():
+            scores = naive.ncc_map(image, template, mask)
+            return 1 - (1 - scores) ** 2 if measure.squared else scores
+        case SSD():
+            return naive.ssd_map(image, template, mask)
+    prepared = Template.of(template, mask)
+    ends = value_range or image_ends(image)
+    if isinstance(measure, WindowToPattern):
+        bins = measure.bins or min(8, (prepared.pixels + 1) // 2)
+
+        def score(window):
+            return naive.window_to_pattern(window, template, prepared.mask, bins, ends)
+
+        return over_windows(score, image, template.shape)
+    scorer = measure.prepare(prepared)
+    if isinstance(measure, MI):
+        labels, bins = labels_of(scorer.bins), measure.bins or 8
+        return naive.mutual_information_map(image, labels, bins, ends, measure.normalize)
+    return model_map(scorer, image)
+
+
+def model_map(scorer, image, step=1):
+    """Score map of a tone model by the loops, for its slices and curves."""
+    model, labels = scorer.model, labels_of(scorer.bins)
+
+    def score(window):
+        if hasattr(model, "curves"):
+            own = [model.curves[:, model.channel_of_slice == c] for c in range(len(scorer.bins))]
+            return naive.few_curves_window(window, labels, own, model.factors)
+        if hasattr(model, "rising"):
+            signs = [1] * model.rising + [-1] * model.falling
+            return naive.monotone_window(window, labels, signs)
+        return naive.nuv_window(window, labels)
+
+    return over_windows(score, image, labels.shape, step)
+
+
+def over_windows(score, image, shape, step=1):
+    """Map of a function of windows; of one out of `step`, and NaN for the others."""
+    scores = np.full(naive.map_shape(image, shape), np.nan)
+    for i, (place, window) in enumerate(naive.windows(np.asarray(image), shape)):
+        if i % step == 0:
+            scores[place] = score(window)
+    return scores
+
+
+def slice_sums_of(image, slices, dtype=np.float64, method=None, n_threads=1):
+    """Slice sums of all windows less those of their means, and the windows' scatter."""
+    height, width = slices.shape
+    shape = image.shape[0] - height + 1, image.shape[1] - width + 1
+    sums, scatter = np.empty((slices.counts.size, *shape)), np.empty(shape)
+
+    def keep(tile, out):
+        rows, columns = tile.tile.shape
+        totals = tile.totals[slices.channel_of_slice, :rows, :columns].astype(float)
+        of_tile = tile.sums[:, :rows, :columns].astype(float)
+        deviations = of_tile - slices.counts[:, None, None] * totals / slices.pixels
+        sums[:, *tile.place] = deviations
+        scatter[tile.place] = tile.scatter[:rows, :columns]
+
+    for_each_tile(image, Programs(slices), keep, np.empty(shape, dtype), n_threads, method)
+    return sums, scatter
+
+
+def moments_of(image, slices, tile, accuracy=1e-10):
+    """Moments of the windows of one tile, the way there being the plan's."""
+    programs = Programs(slices)
+    inside = inside_way(image, programs, [tile])
+    return tile_moments(image, programs, tile, accuracy, inside)
+
+
+def scatter_of(image, slices, largest=(96, 1024)):
+    """Exact scatter of all windows, tile by tile."""
+    height, width = slices.shape
+    shape = image.shape[0] - height + 1, image.shape[1] - width + 1
+    scatter = np.empty(shape)
+    for tile in tiles(shape, *largest):
+        scatter[tile.place] = moments_of(image, slices, Tile(*tile)).exact().scatter
+    return scatter
+
+
+def all_windows(plane, shape):
+    """View of all windows, where loops over them would take too long."""
+    return np.lib.stride_tricks.sliding_window_view(plane, shape)

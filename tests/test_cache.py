@@ -1,24 +1,13 @@
 """The cache of compiled kernels: whatever is wrong with it, the answer is right."""
 
-import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
 import pytest
+from processes import ANSWER, SCRIPT, run_alone, start
 
 import nuvmatch
 from nuvmatch import _jit
-
-# Places of peaks need one kernel only, so that compiling it anew takes a second.
-SCRIPT = """
-import numpy as np, nuvmatch
-scores = np.ones((20, 30))
-scores[3, 4], scores[4, 5], scores[15, 20] = 0.25, 0.5, 0
-print([(m.row, m.col) for m in nuvmatch.find_peaks(scores, (8, 8), threshold=0.6)])
-"""
-ANSWER = "[(15, 20), (3, 4)]\n"
 
 DAMAGES = {
     "emptied": lambda content: b"",
@@ -28,19 +17,9 @@ DAMAGES = {
 }
 
 
-def start(script, folder, **environment):
-    command = [sys.executable, "-W", "always", "-c", script]
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)} | environment
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    )
-
-
 def call(script, folder, **environment):
     """What a process says, and how many warnings it gives."""
-    process = start(script, folder, **environment)
-    said, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
+    said, errors = run_alone(script, "-W", "always", NUMBA_CACHE_DIR=folder, **environment)
     return said, errors.count("Warning: ")
 
 
@@ -52,6 +31,7 @@ def warm(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
@@ -64,6 +44,7 @@ def test_a_damaged_cache_is_written_anew_after_one_warning(suffix, damage, warm)
     assert call(SCRIPT, warm) == (ANSWER, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_cache_of_another_version_is_not_used(warm):
     before = set(warm.rglob("*.nbc"))
@@ -75,18 +56,21 @@ sys.modules["nuvmatch._version"] = types.SimpleNamespace(__version__="0.0.0")
     assert set(warm.rglob("*.nbc")) > before
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_two_processes_may_fill_the_cache_at_once(tmp_path):
-    both = [start(SCRIPT, tmp_path) for _ in range(2)]
+    both = [start(SCRIPT, NUMBA_CACHE_DIR=tmp_path) for _ in range(2)]
     assert [process.communicate(timeout=300) for process in both] == [(ANSWER, "")] * 2
     assert call(SCRIPT, tmp_path) == (ANSWER, 0)
 
 
+@pytest.mark.slow
 def test_kernels_run_uncompiled(tmp_path):
     assert call(SCRIPT, tmp_path, NUMBA_DISABLE_JIT="1") == (ANSWER, 0)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_file_where_the_cache_should_be_is_no_error(tmp_path):
     place = tmp_path / "__pycache__"
@@ -144,6 +128,7 @@ def test_what_was_compiled_for_other_types_is_not_called(monkeypatch):
     assert kernel(7.5) == 3.75
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_the_cache_can_be_cleared(tmp_path):
     script = SCRIPT + "nuvmatch.clear_cache()\n"
@@ -162,20 +147,7 @@ def test_clearing_an_empty_cache_is_no_error(monkeypatch):
         nuvmatch.clear_cache()
 
 
-@pytest.mark.compiled
-def test_each_kernel_calls_those_of_its_own_file_only():
-    """The cache does not notice that others were edited."""
-    dispatcher = type(nuvmatch.peaks.suppress)
-    for name, module in sys.modules.items():
-        if not name.startswith("nuvmatch."):
-            continue
-        for kernel in vars(module).values():
-            if isinstance(kernel, dispatcher) and kernel.py_func.__module__ == name:
-                called = map(kernel.py_func.__globals__.get, kernel.py_func.__code__.co_names)
-                others = [k for k in called if isinstance(k, dispatcher)]
-                assert {k.py_func.__module__ for k in others} <= {name}
-
-
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_warmup_compiles_what_calls_need():
     """In a process of its own, where nothing has been compiled or loaded before."""
@@ -185,23 +157,21 @@ import numpy as np, nuvmatch
 
 def compiled():
     kernels = [k for name, m in list(sys.modules.items()) if name.startswith("nuvmatch")
-               for k in vars(m).values() if isinstance(k, type(nuvmatch.peaks.suppress))]
+               for k in vars(m).values() if isinstance(k, type(nuvmatch.finding.peaks.suppress))]
     return sum(len(kernel.signatures) for kernel in kernels)
 
 nuvmatch.warmup()
 before = compiled()
+both = nuvmatch.Lowest("nuv", nuvmatch.WindowToPattern())
 rng = np.random.default_rng(1)
 for form in ("u1", "u2", "i4", "i8", "f4", "f8"):
     for channels in ((), (3,)):
         image = (rng.random((70, 90, *channels)) * 250).astype(form)
-        for measure in nuvmatch.matcher.MEASURES:
+        for measure in nuvmatch.measures.NAMED:
             for mask in (None, rng.random((11, 14)) < 0.8):
-                options = {"measure": measure, "mask": mask}
-                nuvmatch.locate(image, image[9:20, 20:34], threshold=0.5, **options)
-        nuvmatch.score_map(image, image[:20, :9], direction="both", dtype=float)
+                template = image[9:20, 20:34]
+                nuvmatch.locate(image, template, measure, mask=mask, threshold=0.5)
+        nuvmatch.score_map(image, image[:20, :9], both, dtype=float)
 print(before > 50, compiled() - before)
 """
-    process = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=600, check=False
-    )
-    assert process.stdout == "True 0\n", process.stderr
+    assert run_alone(script, timeout=600) == ("True 0\n", "")

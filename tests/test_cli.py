@@ -16,6 +16,7 @@ from nuvmatch.cli import main
 SCENE = np.random.default_rng(3).integers(0, 256, (50, 60)).astype(np.uint8)
 PLACES = [(8, 10), (30, 40)]
 TEMPLATE = SCENE[8:18, 10:22].copy()
+PAIR = ["locate", "scene.png", "template.png"]
 SCENE[30:40, 40:52] = 255 - TEMPLATE // 2
 
 
@@ -52,6 +53,7 @@ def test_the_best_place_is_printed_as_a_table(capsys):
         (["--max-matches", "2"], PLACES),
         (["--threshold", "0.1", "--max-matches", "1"], PLACES[:1]),
         (["--region", "20", "20", "30", "40"], PLACES[1:]),
+        (["--region", "20", "-5", "99", "99"], PLACES[1:]),
         (["--bins", "4", "--binning", "equal_width"], PLACES[:1]),
         (["--bins", "sturges"], PLACES[:1]),
         (["--measure", "ncc", "--threshold", "0.1"], PLACES[:1]),
@@ -59,6 +61,9 @@ def test_the_best_place_is_printed_as_a_table(capsys):
         (["--measure", "nuv_adaptive", "--threshold", "0.3"], PLACES),
         (["--direction", "wtp", "--bins", "16", "--threshold", "0.2"], PLACES),
         (["--direction", "both", "--threshold", "0.1"], PLACES),
+        (["--direction", "both", "--measure", "ncc", "--threshold", "0.2"], PLACES),
+        (["--direction", "both", "--measure", "ncc", "--bins", "9", "--threshold", "0.2"], PLACES),
+        (["--direction", "both", "--measure", "mi", "--threshold", "0.1"], PLACES),
         (["--polarity", "increasing", "--threshold", "0.1"], PLACES[:1]),
         (["--polarity", "decreasing", "--threshold", "0.1"], PLACES[1:]),
         (["--gain", "-0.6", "-0.4", "--threshold", "0.1"], PLACES[1:]),
@@ -80,7 +85,10 @@ def test_json_holds_the_tone_curve(capsys):
     run("--json")
     report = json.loads(capsys.readouterr().out)
     match = nuvmatch.locate(SCENE, TEMPLATE)[0]
-    assert report["matches"][0]["tone_curve"]["values"] == list(match.tone_curve.values)
+    (found,) = report["matches"]
+    curves = [{"levels": [*levels], "values": [*values]} for levels, values in match.tone_curves]
+    assert found == {**match.to_record(), "tone_curves": curves}
+    assert (found["measure"], found["center_row"], found["center_col"]) == ("nuv", 12.5, 15.5)
     assert report["best_score"] == match.score
 
 
@@ -98,6 +106,10 @@ def test_a_blank_scene_is_status_one(capsys):
     io.write_picture("blank.png", np.zeros((40, 50), np.uint8))
     assert run(scene="blank.png") == 1
     assert "every window is flat or masked out" in capsys.readouterr().out
+
+
+def test_a_region_beside_the_scene_is_status_one():
+    assert run("--region", "100", "100", "30", "40") == 1
 
 
 def test_outputs_are_written():
@@ -133,34 +145,40 @@ def test_many_kinds_of_files_are_taken(kind, capsys):
         (["locate", "scene.png", "text.png"], "text.png cannot be decoded"),
         (["locate", "template.png", "scene.png"], "larger than the image"),
         (["locate", "scene.png", "flat.png"], "is flat"),
-        (["locate", "scene.png", "template.png", "--out", "x.gif"], "x.gif has no known suffix"),
-        (["locate", "scene.png", "template.png", "--map", "no/x.npy"], "no is no folder"),
-        (["locate", "scene.png", "template.png", "--bins", "many"], "--bins: 'many'"),
-        (["locate", "scene.png", "template.png", "--bins", "1"], "--bins: '1'"),
-        (["locate", "scene.png", "template.png", "--bins", "500"], "each pixel is a bin"),
-        (["locate", "scene.png", "template.png", "--threshold", "nan"], "--threshold: 'nan'"),
-        (["locate", "scene.png", "template.png", "--max-matches", "0"], "--max-matches: '0'"),
-        (["locate", "scene.png", "template.png", "--measure", "sad"], "'sad'"),
+        ([*PAIR, "--out", "x.gif"], "x.gif has no known suffix"),
+        ([*PAIR, "--map", "no/x.npy"], "no is no folder"),
+        ([*PAIR, "--bins", "many"], "--bins: 'many'"),
+        ([*PAIR, "--bins", "1"], "--bins: '1'"),
+        ([*PAIR, "--bins", "auto", "--direction", "both"], "takes a number of bins, not 'auto'"),
+        ([*PAIR, "--bins", "500"], "each pixel is a bin"),
+        ([*PAIR, "--threshold", "nan"], "--threshold: 'nan'"),
+        ([*PAIR, "--max-matches", "0"], "--max-matches: '0'"),
+        ([*PAIR, "--measure", "sad"], "'sad'"),
         (
-            ["locate", "scene.png", "template.png", "--region", "0", "0", "99", "9"],
-            "the region (0, 0, 99, 9)",
+            [*PAIR, "--region", "0", "0", "99", "9"],
+            "larger than the region of shape (99, 9)",
         ),
-        (["locate", "scene.png", "template.png", "--gain", "2", "1"], "gain is (2, 1)"),
-        (["locate", "scene.png", "template.png", "--gain", "nan", "1"], "--gain: 'nan'"),
+        ([*PAIR, "--gain", "2", "1"], "gain is (2, 1)"),
+        ([*PAIR, "--gain", "nan", "1"], "--gain: 'nan'"),
+        ([*PAIR, "--measure", "mi", "--direction", "wtp"], "'mi' has none"),
+        ([*PAIR, "--measure", "ncc", "--bins", "4"], "'ncc' has no option --bins"),
+        ([*PAIR, "--measure", "mi", "--gain", "0", "1"], "'mi' has no option --gain"),
+        ([*PAIR, "--measure", "ssd", "--tones", "gamma"], "'ssd' has no option --tones"),
+        ([*PAIR, "--direction", "wtp", "--binning", "kmeans"], "'wtp' has no option --binning"),
         (
-            ["locate", "scene.png", "template.png", "--measure", "mi", "--direction", "both"],
-            "direction='both' does not go with measure 'mi'",
+            [*PAIR, "--measure", "ncc", "--direction", "both", "--polarity", "decreasing"],
+            "'ncc' has no option --polarity",
         ),
         (["locate", "scene.png"], "TEMPLATE"),
         (["bins", "flat.png"], "is flat"),
         (["bins", "template.png", "--out", "x.jpg"], "x.jpg has no known suffix"),
         (["bins", "template.png", "--tones", "loud"], "'loud'"),
-        (["locate", "scene.png", "template.png", "--out", "scene.png"], "scene.png is named twice"),
-        (["locate", "scene.png", "template.png", "--map", "./template.png"], "is named twice"),
-        (["locate", "scene.png", "template.png", "--out", "a.png", "--map", "a.png"], "twice"),
+        ([*PAIR, "--out", "scene.png"], "scene.png is named twice"),
+        ([*PAIR, "--map", "./template.png"], "is named twice"),
+        ([*PAIR, "--out", "a.png", "--map", "a.png"], "twice"),
         (["bins", "template.png", "--out", "template.png"], "is named twice"),
         (["locate", "scene.png", "half.png"], "half.png cannot be decoded"),
-        (["locate", "scene.png", "template.png", "--thresh", "1"], "--thresh"),
+        ([*PAIR, "--thresh", "1"], "--thresh"),
         (["find"], "'find'"),
         ([], "COMMAND"),
     ],
@@ -194,6 +212,7 @@ def test_decoders_below_are_not_heard(capfd, folder):
     assert said.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
 def test_a_full_output_is_status_two_and_one_line():
     command = [sys.executable, "-m", "nuvmatch", "locate", "scene.png", "template.png"]
@@ -230,6 +249,7 @@ def test_an_interrupt_is_a_status_and_no_traceback(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_error():
     command = f"{sys.executable} -m nuvmatch locate scene.png template.png --all --json | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
@@ -247,17 +267,17 @@ def test_bins_are_printed_channel_by_channel(capsys):
     assert main(["bins", "template.png", "--bins", "3", "--tones", "gamma"]) == 0
     lines = capsys.readouterr().out.splitlines()
     gamma = nuvmatch.tones.Gamma(0.25, 4, log=True)
-    matcher = nuvmatch.Matcher(TEMPLATE, bins=3, tones=gamma)
+    (cut,) = nuvmatch.Matcher(TEMPLATE, nuvmatch.NUV(bins=3, tones=gamma)).bins
     assert lines[0] == "template.png: 3 bins by optimal"
-    assert [int(line.split()[3]) for line in lines[2:]] == matcher.counts.tolist()
-    assert [float(line.split()[1]) for line in lines[2:]] == matcher.bin_edges[:-1].tolist()
+    assert [int(line.split()[3]) for line in lines[2:]] == cut.counts.tolist()
+    assert [float(line.split()[1]) for line in lines[2:]] == cut.edges[:-1].tolist()
 
     io.write_picture("colour.png", np.dstack([TEMPLATE, 255 - TEMPLATE, TEMPLATE]))
     assert main(["bins", "colour.png", "--json", "--binning", "kmeans"]) == 0
     report = json.loads(capsys.readouterr().out)
-    matcher = nuvmatch.Matcher(io.read_image("colour.png"), binning="kmeans")
-    assert report["edges"] == [edges.tolist() for edges in matcher.bin_edges]
-    assert report["counts"] == [counts.tolist() for counts in matcher.counts]
+    bins = nuvmatch.Matcher(io.read_image("colour.png"), nuvmatch.NUV(binning="kmeans")).bins
+    assert report["edges"] == [cut.edges.tolist() for cut in bins]
+    assert report["counts"] == [cut.counts.tolist() for cut in bins]
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
@@ -274,7 +294,9 @@ def test_missing_matplotlib_is_named_in_one_line(monkeypatch, capsys, folder):
     assert not (folder / "bins.png").exists()
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["locate", "scene.png", "template.png"]])
+@pytest.mark.parametrize(
+    "arguments", [["--version"], pytest.param(PAIR, marks=pytest.mark.slow)], ids=" ".join
+)
 def test_the_module_runs_as_the_command(arguments):
     command = [sys.executable, "-m", "nuvmatch", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -10,8 +10,8 @@ import pytest
 import tifffile
 from numpy.testing import assert_array_equal
 
-from nuvmatch import Match, Matcher, Matches, io
-from nuvmatch.plots import draw_bins, draw_matches
+from nuvmatch import NUV, Match, Matcher, Matches, io
+from nuvmatch.showing import draw_bins, draw_matches
 
 RED = np.zeros((4, 5, 3), np.uint8)
 RED[..., 0] = 200
@@ -258,14 +258,22 @@ def test_any_image_becomes_a_picture_with_boxes(image):
 
 def test_cuts_are_drawn_between_the_bins(rng):
     template = rng.integers(0, 256, (9, 9, 3)).astype(np.uint8)
-    matcher = Matcher(template, bins=4)
-    figure = draw_bins(template, matcher)
+    bins = Matcher(template, NUV(bins=4)).bins
+    figure = draw_bins(template, bins)
     assert len(figure.axes) == 3
-    for panel, edges in zip(figure.axes, matcher.bin_edges, strict=True):
-        assert [line.get_xdata()[0] for line in panel.lines] == edges[1:-1].tolist()
+    for panel, cut in zip(figure.axes, bins, strict=True):
+        assert [line.get_xdata()[0] for line in panel.lines] == cut.edges[1:-1].tolist()
         assert sum(bar.get_height() for bar in panel.patches) == 81
-    with pytest.raises(ValueError, match="no bins to draw"):
-        draw_bins(template, Matcher(template, measure="ncc"))
+    for other in (Matcher(template, "ncc").bins, bins[:1]):
+        with pytest.raises(ValueError, match=rf"bins for {len(other)} channels; .* has 3"):
+            draw_bins(template, other)
+
+
+def test_what_is_masked_out_is_not_drawn(rng):
+    template = rng.integers(0, 256, (9, 9)).astype(np.uint8)
+    mask = rng.random((9, 9)) < 0.7
+    (panel,) = draw_bins(template, Matcher(template, mask=mask).bins).axes
+    assert sum(bar.get_height() for bar in panel.patches) == mask.sum()
 
 
 def test_a_box_is_drawn_around_the_match():

@@ -5,14 +5,12 @@ import multiprocessing
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import time
 
-import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from processes import run_alone, start
 
 import nuvmatch
 
@@ -27,6 +25,7 @@ def scene(rng):
     return image, image[10:22, 20:33]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_other_processes_give_the_same_map_after_ours(method, rng):
     image, template = scene(rng)
@@ -39,8 +38,10 @@ def test_other_processes_give_the_same_map_after_ours(method, rng):
             assert_array_equal(future.result(timeout=120), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
 def test_joblib_gives_the_same_map(backend, rng):
+    joblib = pytest.importorskip("joblib", reason="joblib comes with the benchmarks")
     image, template = scene(rng)
     expected = nuvmatch.score_map(image, template)
     call = joblib.delayed(nuvmatch.score_map)
@@ -50,6 +51,7 @@ def test_joblib_gives_the_same_map(backend, rng):
         assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.parametrize("layer", ["workqueue", "omp", "tbb"])
 def test_threading_layers_do_not_matter(layer):
@@ -64,13 +66,11 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
         assert np.array_equal(found, expected)
 print("same")
 """
-    process = subprocess.run(
-        [sys.executable, "-c", script], env=os.environ | {"NUMBA_THREADING_LAYER": layer},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert process.stdout == "same\n", process.stderr
+    said, _ = run_alone(script, NUMBA_THREADING_LAYER=layer)
+    assert said == "same\n"
 
 
+@pytest.mark.slow
 def test_many_threads_begin_at_once_where_nothing_is_compiled(tmp_path):
     script = """
 import threading, numpy as np, nuvmatch
@@ -90,23 +90,21 @@ for thread in threads:
     thread.join()
 print(len(maps), all(np.array_equal(found, maps[0]) for found in maps), maps[0][5, 7] < 0.1)
 """
-    process = subprocess.run(
-        [sys.executable, "-c", script], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert process.stdout == "400 True True\n", process.stderr
+    said, _ = run_alone(script, NUMBA_CACHE_DIR=tmp_path)
+    assert said == "400 True True\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 2])
-@pytest.mark.parametrize("options", [{}, {"measure": "mi"}, {"direction": "wtp"}])
-def test_an_interrupt_ends_a_long_call_and_spoils_nothing(n_threads, options):
+@pytest.mark.parametrize("measure", ["NUV()", "MI()", "WindowToPattern()"])
+def test_an_interrupt_ends_a_long_call_and_spoils_nothing(n_threads, measure):
     """A map of 9000 x 9000 pixels takes many seconds; an interrupt ends it within one."""
     script = f"""
 import signal, numpy as np, nuvmatch
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 image = np.random.default_rng(0).integers(0, 256, (9000, 9000), np.uint8)
 small = image[:40, :50]
-matcher = nuvmatch.Matcher(image[:30, :30], n_threads={n_threads}, **{options})
+matcher = nuvmatch.Matcher(image[:30, :30], nuvmatch.{measure}, n_threads={n_threads})
 expected = matcher.score_map(small)
 print("begins", flush=True)
 try:
@@ -115,9 +113,7 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 print(np.array_equal(matcher.score_map(small), expected), flush=True)
 """
-    process = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = start(script)
     assert process.stdout.readline() == "begins\n"
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
@@ -129,17 +125,21 @@ print(np.array_equal(matcher.score_map(small), expected), flush=True)
     assert taken < 1
 
 
+@pytest.mark.slow
 def test_a_thousand_calls_leave_no_memory_behind():
     script = """
 import resource, sys, numpy as np, nuvmatch
+from dataclasses import replace
+
+measures = [replace(measure, bins=2) if hasattr(measure, "bins") else measure
+            for measure in nuvmatch.measures.NAMED.values()]
 
 def call(number):
     rng = np.random.default_rng(number)
     image = rng.integers(0, 256, (60, 70), np.uint8)
     row, col, height, width = rng.integers(1, 30, 4)
     template = image[row : row + height + 1, col : col + width + 1]
-    measure = list(nuvmatch.matcher.MEASURES)[number % 10]
-    nuvmatch.locate(image, template, measure=measure, threshold=0.5, bins=2)
+    nuvmatch.locate(image, template, measures[number % len(measures)], threshold=0.5)
 
 def most():
     kibibytes = 1 if sys.platform == "linux" else 1024
@@ -152,11 +152,8 @@ for number in range(200, 1200):
     call(number)
 print(most() - before)
 """
-    process = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert float(process.stdout) < 8 * 1024, process.stderr  # KiB
+    said, _ = run_alone(script, "-W", "ignore")
+    assert float(said) < 8 * 1024  # KiB
 
 
 @pytest.mark.parametrize("measure", ["nuv", "ncc", "mi", "ssd"])
@@ -164,7 +161,7 @@ def test_a_map_too_large_for_the_memory_names_its_size(measure):
     template = np.arange(12).reshape(3, 4)
     image = np.broadcast_to(np.uint8(7), (2**23, 2**23))
     with pytest.raises(MemoryError, match=r"Unable to allocate .* TiB for an array with shape"):
-        nuvmatch.score_map(image, template, measure=measure)
+        nuvmatch.score_map(image, template, measure)
 
 
 def test_a_pickled_error_keeps_its_message():

@@ -4,9 +4,11 @@ import importlib.util
 import re
 from pathlib import Path
 
+import naive
 import numpy as np
 import pytest
 
+from nuvmatch import Matcher
 from nuvmatch.cli import main
 from nuvmatch.io import read_image
 
@@ -51,6 +53,27 @@ def test_one_matcher_finds_the_template_in_every_scene(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
     assert all("row 130, column 254" in line for line in lines)
+
+
+def test_a_measure_of_ones_own_finds_the_template(capsys):
+    load("own_measure").main()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert all("row 130, column 254" in line for line in lines)
+
+
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_a_measure_of_ones_own_scores_as_it_is_defined(channels, rng):
+    image = rng.integers(0, 256, (14, 17, *channels), np.uint8)
+    template = rng.integers(0, 256, (5, 6, *channels), np.uint8)
+    mask, image_mask = rng.random((5, 6)) < 0.8, np.ones((14, 17))
+    image_mask[9, 11] = 0
+    matcher = Matcher(template, load("own_measure").MeanDifference(), mask=mask)
+    scores = matcher.score_map(image, image_mask=image_mask, fill_value=np.nan)
+    for (row, col), window in naive.windows(image, (5, 6)):
+        usable = image_mask[row : row + 5, col : col + 6][mask].all()
+        expected = abs(window[mask] - template[mask].astype(float)).mean() / 255
+        assert scores[row, col] == pytest.approx(expected if usable else np.nan, nan_ok=True)
 
 
 @pytest.mark.parametrize(

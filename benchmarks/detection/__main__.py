@@ -6,7 +6,7 @@
 Leaves DIR/detection.md, and in DIR/detection/ each table as Markdown and CSV, all of them as
 JSON, and each figure as PNG and SVG. What was done is kept in the cache: interrupted, the
 same command goes on where it was. With --tune it prints location rates of "nuv_adaptive" by
-the price of a curve, on photographs that the table is not made of.
+the penalty of a curve, on photographs that the table is not made of.
 """
 
 import sys
@@ -31,13 +31,13 @@ def run(function, cells, options):
 
 def main(arguments=None):
     parser = make_parser("detection", __doc__, 240, 3, "trials")
-    parser.add_argument("--tune", action="store_true", help="only print rates by price")
+    parser.add_argument("--tune", action="store_true", help="only print rates by penalty")
     options = parser.parse_args(arguments)
     folder = options.out / "detection"
     try:
         if options.tune:
             cells = [cell for cell, (name, _) in CELLS.items() if name in scenes.CHANGES]
-            print_prices(run(tune_all, cells, options))
+            print_penalties(run(tune_all, cells, options))
             return
         folder.mkdir(parents=True, exist_ok=True)  # before the work, not after
         rows = run(find_all, CELLS, options)
@@ -51,13 +51,13 @@ def main(arguments=None):
     print(f"wrote {options.out / 'detection.md'} and {folder}")
 
 
-def print_prices(rows):
+def print_penalties(rows):
     """Mean over cells, and the largest distance below the best baseline of a cell."""
-    rates = rows.pivot_table(index="cell", columns="price", values="found")
+    rates = rows.pivot_table(index="cell", columns="penalty", values="found")
     best = rates[list(experiment.BASELINES)].max(axis=1)
-    for price in rates:
-        short = (rates[price] - best).min()
-        print(f"{price!s:>6}: mean {rates[price].mean():.4f}, least margin {short:+.3f}")
+    for penalty in rates:
+        short = (rates[penalty] - best).min()
+        print(f"{penalty!s:>6}: mean {rates[penalty].mean():.4f}, least margin {short:+.3f}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,25 @@
 """Look for templates in images of other tones, by every measure: a row for each."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from nuvmatch import Matcher
+from nuvmatch import (
+    MI,
+    NCC,
+    NUV,
+    SSD,
+    AdaptiveNUV,
+    CurvesNUV,
+    LinearNUV,
+    Lowest,
+    Matcher,
+    MonotoneNUV,
+    WindowToPattern,
+)
 
 from .. import scenes
 
@@ -16,26 +28,26 @@ NOISES = (0.05, 0.15, 0.3)  # shares of the standard deviation of the image
 NEAR = 1  # pixels from the truth that count as found
 
 MEASURES = {
-    "SSD": {"measure": "ssd"},
-    "NCC": {"measure": "ncc"},
-    "|NCC|": {"measure": "ncc2"},
-    "MI": {"measure": "mi", "binning": "equal_width"},
-    "nMI": {"measure": "nmi", "binning": "equal_width"},
-    "nuv, equal width": {"binning": "equal_width"},
-    "nuv, k-means": {"binning": "kmeans"},
-    "nuv": {},
-    "nuv_linear": {"measure": "nuv_linear"},
-    "nuv_monotone": {"measure": "nuv_monotone"},
-    "nuv_curves, family known": {"measure": "nuv_curves"},
-    "nuv_curves, family known, 16 bins": {"measure": "nuv_curves", "bins": 16},
-    "nuv_adaptive": {"measure": "nuv_adaptive"},
-    "MI, 16 bins": {"measure": "mi", "binning": "equal_width", "bins": 16},
-    "nuv, wtp, 16 bins": {"direction": "wtp", "bins": 16},
-    "nuv, both, 16 bins": {"direction": "both", "bins": 16},
-    "nuv_adaptive, both, 16 bins": {"measure": "nuv_adaptive", "direction": "both", "bins": 16},
+    "SSD": SSD(),
+    "NCC": NCC(),
+    "|NCC|": NCC(squared=True),
+    "MI": MI(binning="equal_width"),
+    "nMI": MI(binning="equal_width", normalize="window"),
+    "nuv, equal width": NUV(binning="equal_width"),
+    "nuv, k-means": NUV(binning="kmeans"),
+    "nuv": NUV(),
+    "nuv_linear": LinearNUV(),
+    "nuv_monotone": MonotoneNUV(),
+    "nuv_curves, family known": CurvesNUV(),
+    "nuv_curves, family known, 16 bins": CurvesNUV(bins=16),
+    "nuv_adaptive": AdaptiveNUV(),
+    "MI, 16 bins": MI(binning="equal_width", bins=16),
+    "nuv, wtp, 16 bins": WindowToPattern(bins=16),
+    "nuv, both, 16 bins": Lowest(NUV(bins=16), WindowToPattern(bins=16)),
+    "nuv_adaptive, both, 16 bins": Lowest(AdaptiveNUV(bins=16), WindowToPattern(bins=16)),
 }
 BASELINES = ("SSD", "NCC", "|NCC|", "MI", "nMI")
-PRICES = (0, 0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4)
+PENALTIES = (0, 0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4)
 
 CELLS = {f"{name}, {noise}": (name, noise) for name in scenes.CHANGES for noise in NOISES}
 CELLS |= {name: (name, NOISES[0]) for name in scenes.REAL}
@@ -49,17 +61,17 @@ def find_all(cell, seed, numbers):
 def find(cell, seed, number):
     rng = np.random.default_rng([seed, list(CELLS).index(cell), number])
     row, col, template, scene, family = make_trial(cell, number, scenes.FINAL, rng)
-    for measure, options in MEASURES.items():
-        if "family known" in measure:
+    for name, measure in MEASURES.items():
+        if "family known" in name:
             if family is None:
                 continue
             polarity = scenes.POLARITY.get(CELLS[cell][0])
-            options = {**options, "tones": family, "polarity": polarity}
+            measure = replace(measure, tones=family, polarity=polarity)
         started = time.perf_counter()
-        scores = Matcher(template, n_threads=1, **options).score_map(scene)
+        scores = Matcher(template, measure, n_threads=1).score_map(scene)
         taken = time.perf_counter() - started
         found = judge(scores, row, col, len(template))
-        about = {"cell": cell, "trial": number, "side": len(template), "measure": measure}
+        about = {"cell": cell, "trial": number, "side": len(template), "measure": name}
         yield {**about, **found, "ms": 1000 * taken}
 
 
@@ -97,21 +109,29 @@ def judge(scores, row, col, side):
 
 
 def tune_all(cell, seed, numbers):
-    """Which prices of a curve find the template, on photographs that no table is made of."""
+    """Which penalties find the template, on photographs that no table is made of."""
     return pd.DataFrame(row for number in numbers for row in tune(cell, seed, number))
+
+
+@dataclass(frozen=True)
+class Penalised:
+    """`AdaptiveNUV` with another penalty of a curve than its own."""
+
+    penalty: float
+
+    def prepare(self, template):
+        scorer = AdaptiveNUV().prepare(template)
+        numbers = np.arange(1, len(scorer.model.curves) + 1)
+        scorer.model = replace(scorer.model, factors=np.exp(self.penalty * numbers))
+        return scorer
 
 
 def tune(cell, seed, number):
     rng = np.random.default_rng([seed, list(CELLS).index(cell), number, 1])
     row, col, template, scene, _ = make_trial(cell, number, scenes.TUNING, rng)
-    matcher = Matcher(template, measure="nuv_adaptive", n_threads=1)
-    model = matcher._forwards.model
-    for price in PRICES:
-        prices = np.exp(price * np.arange(1, len(model.prices) + 1))
-        matcher._forwards.model = replace(model, prices=prices)
-        found = judge(matcher.score_map(scene), row, col, len(template))["found"]
-        yield {"cell": cell, "trial": number, "price": price, "found": found}
-    for name in BASELINES:
-        scores = Matcher(template, n_threads=1, **MEASURES[name]).score_map(scene)
+    measures = {penalty: Penalised(penalty) for penalty in PENALTIES}
+    measures |= {name: MEASURES[name] for name in BASELINES}
+    for name, measure in measures.items():
+        scores = Matcher(template, measure, n_threads=1).score_map(scene)
         found = judge(scores, row, col, len(template))["found"]
-        yield {"cell": cell, "trial": number, "price": name, "found": found}
+        yield {"cell": cell, "trial": number, "penalty": name, "found": found}

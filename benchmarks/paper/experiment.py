@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from nuvmatch import Matcher, binning, theory
+from nuvmatch import MI, NUV, Matcher, binning, theory
 
 from ..cases import general_case, spherical_case
 
@@ -37,9 +37,9 @@ def score_case(setting, seed, number):
     rng = np.random.default_rng([seed, list(SETTINGS).index(setting), number])
     case = SETTINGS[setting](rng)
     start = int(rng.integers(2**32))  # of the greedy binner
-    ncc2 = score(case, case.template, measure="ncc2")
+    ncc2 = score(case, case.template, "ncc2")
     # What a single bin explains is the mean's part, the same for all binnings.
-    least = binning.optimal(case.template, 1, cross=case.told).objective
+    least = explained(case, np.zeros(case.template.size, int))
     for rule in RULES:
         bins = int(rule) if rule.isdigit() else binning.number_of_bins(case.template, rule)
         cuts = cut(case, bins, start)
@@ -47,16 +47,15 @@ def score_case(setting, seed, number):
         # Published were the labels of the *sorted* template, in sorted order: they have
         # nothing to do with the pixels that they are given to.
         labels["equal frequency, faulty"] = np.sort(labels["equal frequency"])
-        most = cuts["optimal"].objective - least
-        reached = {
-            name: (cuts[name].objective - least) / most
+        gains = {
+            name: explained(case, labels[name]) - least
             for name in ("greedy", "greedy, 10 starts", "optimal")
         }
         # The reference run left out, for all methods, cases with an empty bin of equal width.
         kept = cuts["equal width"].counts.size == bins
         row = {"setting": setting, "case": number, "rule": rule, "kept": kept}
         for name in BINNINGS:
-            share = reached.get(name, np.nan)
+            share = gains.get(name, np.nan) / gains["optimal"]
             yield {**row, "method": name, "reached": share, **score_labels(case, labels[name])}
         yield {**row, "method": "nMI", **score_by_nmi(case, bins)}
         yield {**row, "method": "NCC²", **ncc2}
@@ -75,6 +74,11 @@ def cut(case, bins, start):
     }
 
 
+def explained(case, labels):
+    """What bins explain of what is told of the distortion."""
+    return binning.objective(case.template, labels, case.told)
+
+
 def score_labels(case, labels):
     """Scores of both windows by PWC nUV, and their means as the propositions have them."""
     d, bins = labels.size, int(labels.max()) + 1
@@ -85,20 +89,19 @@ def score_labels(case, labels):
     return {
         "expected noise": theory.expected_noise(d, bins),
         "expected distorted": expected,
-        **score(case, labels, bins=np.arange(bins + 1) - 0.5),  # each label is its own bin
+        **score(case, labels, NUV(bins=np.arange(bins + 1) - 0.5)),  # each label is its own bin
     }
 
 
-def score(case, template, **options):
-    matcher = Matcher(template[None], n_threads=1, **options)
+def score(case, template, measure):
+    matcher = Matcher(template[None], measure, n_threads=1)
     distorted, noise = matcher.score_map(np.stack([case.distorted, case.noise]))[:, 0]
     return {"distorted": distorted, "noise": noise}
 
 
 def score_by_nmi(case, bins):
     """Scores by nMI: template and window in bins of equal width, each over its own range."""
-    matcher = Matcher(
-        case.template[None], measure="nmi", bins=bins, binning="equal_width", n_threads=1
-    )
+    measure = MI(bins=bins, binning="equal_width", normalize="window")
+    matcher = Matcher(case.template[None], measure, n_threads=1)
     distorted, noise = (matcher.score_map(w[None]).item() for w in (case.distorted, case.noise))
     return {"distorted": distorted, "noise": noise}

@@ -22,35 +22,30 @@ class Binning:
         The bin of each value, 0 .. b - 1.
     counts : ndarray of int, of shape (b,)
         How many values each bin holds.
-    objective : float
-        ``<A, S_τ Cross S_τᵀ>_F``, what the bins explain of the expected tone curves (the
-        paper's Theorem 1), for the cross-product given to the binner, or ττᵀ.
     """
 
     edges: NDArray[np.float64]
     labels: NDArray[np.int64]
     counts: NDArray[np.int64]
-    objective: float
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The sorted distinct levels of some values, and what bins of them explain."""
+    """The sorted distinct levels of some values."""
 
     shape: tuple[int, ...]  # of the values
     index: NDArray[np.int64]  # (d,): which level each value is
     levels: NDArray[np.float64]  # (d_τ,)
     counts: NDArray[np.int64]  # (d_τ,)
-    form: PrefixForm
 
     @classmethod
-    def of(cls, values: ArrayLike, cross: Cross = None) -> "Levels":
+    def of(cls, values: ArrayLike) -> "Levels":
         """Sort and count at least one finite value.
 
         Raises
         ------
         TypeError, ValueError
-            If `values` are not finite real numbers, or `cross` does not fit their levels.
+            If `values` are not finite real numbers.
         """
         greys, base = as_floats(as_greys(values, "values"))
         if base:
@@ -63,7 +58,17 @@ class Levels:
         if not high - low < np.inf:
             raise ValueError(f"values reach from {low} to {high}, farther than floats")
         levels, index, counts = np.unique(greys.ravel(), return_inverse=True, return_counts=True)
-        return cls(greys.shape, index, levels, counts, prefix_form(levels, counts, cross))
+        return cls(greys.shape, index, levels, counts)
+
+    def form(self, cross: Cross) -> PrefixForm:
+        """Sum up what bins of the levels explain of a cross-product; None stands for ττᵀ.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not a finite symmetric matrix of the levels' size.
+        """
+        return prefix_form(self.levels, self.counts, cross)
 
     def index_bins(self, labels: ArrayLike) -> NDArray[np.int64]:
         """Give the bin of each value as 0 .. b - 1; any whole numbers may label them.
@@ -118,5 +123,4 @@ class Levels:
         label = np.zeros(self.levels.size, np.int64)
         label[inner] = 1
         labels = np.cumsum(label)[self.index].reshape(self.shape)
-        counts = np.bincount(labels.ravel())
-        return Binning(edges, labels, counts, self.form.objective(inner))
+        return Binning(edges, labels, np.bincount(labels.ravel()))

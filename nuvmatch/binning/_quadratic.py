@@ -18,7 +18,7 @@ from .._checks import as_greys
 from .._jit import jit
 
 # More levels than these are grouped: no cut then lies inside a group.
-MOST_LEVELS = 4096
+LEVELS_LIMIT = 4096
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PrefixForm:
             squares_from_curves(self.curves, start, out)
         return out
 
-    def whole_table(self) -> NDArray[np.float64]:
+    def full_table(self) -> NDArray[np.float64]:
         """Return G, or a table that gives the same squares, right above its diagonal."""
         return self.squares(0, self.counts.size) / -2 if self.table is None else self.table
 
@@ -74,15 +74,10 @@ class PrefixForm:
         table = None if self.table is None else self.table[np.ix_(places, places)]
         return PrefixForm(self.counts[places], curves, table, self.scale)
 
-    def objective(self, cuts: NDArray[np.int64]) -> float:
-        """Sum what the bins between cuts explain; the cuts ascend, ends excluded."""
-        part = self.at(np.concatenate(([0], cuts, [self.counts.size - 1])))
-        squares = part.squares(0, part.counts.size).diagonal(1)
-        return float((squares / np.diff(part.counts)).sum())
-
     def mean_part(self) -> float:
         """Return what a single bin for all levels explains: the mean's share."""
-        return self.objective(np.empty(0, np.int64))
+        ends = self.at(np.array([0, self.counts.size - 1]))
+        return float(ends.squares(0, 2)[0, 1] / np.diff(ends.counts)[0])
 
 
 def prefix_form(levels: NDArray[np.float64], counts: NDArray[np.int64], cross: Cross) -> PrefixForm:
@@ -132,17 +127,17 @@ def check_cross(cross: Any, size: int) -> NDArray[np.float64]:
 
 def group_levels(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Choose at most 4096 + 1 places between levels, nearly the same counts apart."""
-    if counts.size <= MOST_LEVELS:
+    if counts.size <= LEVELS_LIMIT:
         return np.arange(counts.size + 1)
     cumulated = np.concatenate(([0], np.cumsum(counts)))
-    wanted = np.linspace(0, cumulated[-1], MOST_LEVELS + 1)
+    wanted = np.linspace(0, cumulated[-1], LEVELS_LIMIT + 1)
     return np.unique(np.searchsorted(cumulated, wanted))
 
 
 def group_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Replace values by the lowest of their group, where there are more than 4096 levels."""
     levels, counts = np.unique(values, return_counts=True)
-    if levels.size <= MOST_LEVELS:
+    if levels.size <= LEVELS_LIMIT:
         return values
     lowest = levels[group_levels(counts)[:-1]]
     return np.asarray(lowest[np.searchsorted(lowest, values, side="right") - 1])
@@ -178,7 +173,10 @@ def squares_from_curves(curves: NDArray[np.float64], start: int, out: NDArray[np
 
 @jit
 def squares_from_table(table: NDArray[np.float64], start: int, out: NDArray[np.float64]) -> None:
-    """Fill ``G_jj - 2 G_ij + G_ii`` for i < j; see `squares_from_curves`."""
+    """Fill ``G_jj - 2 G_ij + G_ii`` for i < j; see `squares_from_curves`.
+
+    Plain twin: ``naive.objective``.
+    """
     rows, columns = out.shape
     diagonal = np.empty(columns)
     for j in range(columns):
@@ -193,7 +191,10 @@ def squares_from_table(table: NDArray[np.float64], start: int, out: NDArray[np.f
 def prefix_sums(
     matrix: NDArray[np.float64], counts: NDArray[np.int64], table: NDArray[np.float64]
 ) -> None:
-    """Fill G of the module's formula, but for its first row and column of zeros."""
+    """Fill G of the module's formula, but for its first row and column of zeros.
+
+    Plain twin: ``naive.objective``.
+    """
     n = counts.size
     i = 0
     while i + 4 <= n:  # four rows in one pass: their sums need not wait for each other
@@ -218,7 +219,10 @@ def prefix_sums(
 
 @jit
 def largest_entries(matrix: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the largest magnitude, and the largest difference from the transpose."""
+    """Return the largest magnitude, and the largest difference from the transpose.
+
+    Plain twin: ``naive.asymmetry``.
+    """
     n = matrix.shape[0]
     largest = 0.0
     asymmetry = 0.0

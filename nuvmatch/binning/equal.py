@@ -5,10 +5,9 @@ from numpy.typing import ArrayLike
 
 from .._checks import as_integer
 from ._binning import Binning, Levels
-from ._quadratic import Cross
 
 
-def equal_width(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
+def equal_width(values: ArrayLike, bins: int) -> Binning:
     """Cut the range of the values into bins of equal width.
 
     Parameters
@@ -17,8 +16,6 @@ def equal_width(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning
         Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; those that would hold no value are dropped.
-    cross : array_like of shape (d_τ, d_τ), optional
-        Only for the objective that is reported; see `optimal`.
 
     Returns
     -------
@@ -30,11 +27,11 @@ def equal_width(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning
     TypeError, ValueError
         As `optimal`.
     """
-    levels, bins = Levels.of(values, cross), as_integer(bins, "bins", 1)
+    levels, bins = Levels.of(values), as_integer(bins, "bins", 1)
     return levels.cut_by(np.linspace(levels.levels[0], levels.levels[-1], bins + 1))
 
 
-def equal_frequency(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
+def equal_frequency(values: ArrayLike, bins: int) -> Binning:
     """Cut the values into bins of nearly equal counts.
 
     A value's bin is ``floor(bins * r / d)``, r its midrank among all d values: half the
@@ -46,8 +43,6 @@ def equal_frequency(values: ArrayLike, bins: int, *, cross: Cross = None) -> Bin
         Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; those that would hold no value are dropped.
-    cross : array_like of shape (d_τ, d_τ), optional
-        Only for the objective that is reported; see `optimal`.
 
     Returns
     -------
@@ -59,7 +54,7 @@ def equal_frequency(values: ArrayLike, bins: int, *, cross: Cross = None) -> Bin
     TypeError, ValueError
         As `optimal`.
     """
-    levels, bins = Levels.of(values, cross), as_integer(bins, "bins", 1)
+    levels, bins = Levels.of(values), as_integer(bins, "bins", 1)
     twice_midrank = 2 * np.cumsum(levels.counts) - levels.counts
     label = bins * twice_midrank // (2 * levels.index.size)
     return levels.cut_at(np.flatnonzero(np.diff(label)) + 1)

@@ -51,14 +51,14 @@ def greedy(
     A step costs O(bins). Gains up to 1e-12 of the objective end the climb: rounding
     could have it go round in circles. More than 4096 levels are grouped, as in `optimal`.
     """
-    levels, bins = Levels.of(values, cross), as_integer(bins, "bins", 1)
+    levels, bins = Levels.of(values), as_integer(bins, "bins", 1)
     restarts = as_integer(restarts, "restarts", 1)
     places = group_levels(levels.counts)
-    form = levels.form.at(places)
+    form = levels.form(cross).at(places)
     n = places.size - 1
     bins = min(bins, n)
     rng = np.random.default_rng(seed)
-    table = form.whole_table()
+    table = form.full_table()
     best, best_cuts = -np.inf, np.empty(0, np.int64)
     for _ in range(restarts):
         cuts = np.empty(bins + 1, np.int64)

@@ -52,13 +52,13 @@ def optimal(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
     """
     if cross is None:
         return kmeans(values, bins)
-    levels, bins = Levels.of(values, cross), as_integer(bins, "bins", 1)
+    levels, bins = Levels.of(values), as_integer(bins, "bins", 1)
     places = group_levels(levels.counts)
-    _, cuts = best_partitions(levels.form.at(places), min(bins, places.size - 1))
+    _, cuts = best_partitions(levels.form(cross).at(places), min(bins, places.size - 1))
     return levels.cut_at(places[trace_back(cuts)])
 
 
-def kmeans(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
+def kmeans(values: ArrayLike, bins: int) -> Binning:
     """Cut the values so that their variance within bins is the least possible: exactly.
 
     This is one-dimensional k-means, solved by dynamic programming over the distinct
@@ -71,8 +71,6 @@ def kmeans(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
         Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; never more than d_τ.
-    cross : array_like of shape (d_τ, d_τ), optional
-        Only for the objective that is reported; None: ττᵀ.
 
     Returns
     -------
@@ -89,7 +87,7 @@ def kmeans(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
     -----
     O(bins d_τ log d_τ) time, by divide and conquer over the monotone cuts.
     """
-    levels, bins = Levels.of(values, cross), as_integer(bins, "bins", 1)
+    levels, bins = Levels.of(values), as_integer(bins, "bins", 1)
     # Any shift and scale of the levels has the same optimum; this one keeps all digits.
     reach = float(abs(levels.levels).max()) or 1.0
     scaled = levels.levels / reach

@@ -11,7 +11,7 @@ from ._quadratic import Cross, group_levels
 from .optimal import best_partitions
 
 RULES = ("sturges", "rice", "sqrt", "scott", "fd", "auto")
-MOST_AUTOMATIC = 64
+AUTO_LIMIT = 64
 
 
 def number_of_bins(values: ArrayLike, rule: str, *, cross: Cross = None) -> int:
@@ -40,10 +40,10 @@ def number_of_bins(values: ArrayLike, rule: str, *, cross: Cross = None) -> int:
     ------
     TypeError, ValueError
         If `values` are not finite real numbers, there is no such rule, or `cross` does
-        not fit the levels.
+        not fit the levels for "auto".
     """
     rule = one_of(rule, "rule", RULES)
-    levels = Levels.of(values, cross)
+    levels = Levels.of(values)
     distinct = levels.levels.size
     match rule:
         case "sturges":
@@ -53,22 +53,22 @@ def number_of_bins(values: ArrayLike, rule: str, *, cross: Cross = None) -> int:
         case "sqrt":
             number = math.ceil(math.sqrt(distinct))
         case "auto":
-            number = _most_separating(levels)
+            number = _most_separating(levels, cross)
         case _:
-            whole = np.asarray(values).dtype.kind in "bui"
-            number = _by_width(levels.levels[levels.index], rule, distinct, whole)
+            integral = np.asarray(values).dtype.kind in "bui"
+            number = _by_width(levels.levels[levels.index], rule, distinct, integral)
     return max(1, min(number, distinct))
 
 
-def _most_separating(levels: Levels) -> int:
+def _most_separating(levels: Levels, cross: Cross) -> int:
     """Maximise Proposition 1 minus Proposition 2 over the one table of best partitions.
 
     With V the variance and W_b its part within b bins, times d, that difference is
     ``(V (d - b) / (d - 1) - W_b) / (V + σ² (d - 1))``.
     """
     d = levels.index.size
-    form = levels.form.at(group_levels(levels.counts))
-    most = min(MOST_AUTOMATIC, (d + 1) // 2, form.counts.size - 1)
+    form = levels.form(cross).at(group_levels(levels.counts))
+    most = min(AUTO_LIMIT, (d + 1) // 2, form.counts.size - 1)
     explained, _ = best_partitions(form, most)
     total = form.scale - form.mean_part()
     within = form.scale - explained
@@ -80,7 +80,7 @@ def _sturges(distinct: int) -> int:
     return (distinct - 1).bit_length() + 1  # ceil(log2 n), exactly
 
 
-def _by_width(greys: NDArray[np.float64], rule: str, distinct: int, whole: bool) -> int:
+def _by_width(greys: NDArray[np.float64], rule: str, distinct: int, integral: bool) -> int:
     """Count bins of the width that ``np.histogram_bin_edges`` takes, without making them.
 
     With the width a tiny share of the range, NumPy would ask for more edges than memory.
@@ -94,7 +94,7 @@ def _by_width(greys: NDArray[np.float64], rule: str, distinct: int, whole: bool)
             return _sturges(distinct)
     if width == 0:
         return 1
-    if whole:
+    if integral:
         width = max(width, 1.0)  # narrower bins of whole numbers would stay empty
     bins = float(greys.max() - greys.min()) / width
     return math.ceil(bins) if bins < distinct else distinct

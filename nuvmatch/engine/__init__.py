@@ -1,4 +1,35 @@
 """The engine answers: what are the slice sums of every window, fast.
 
-It knows pixels and nothing of statistics or of how a template was cut into slices.
+It knows pixels and nothing of statistics or of how a template was cut into slices. The rest
+of the package sees it through these names only.
 """
+
+from .images import Image, prepare, unit_scale
+from .joint import BinSums, Counts, Shape, for_each_bin_sum, for_each_count
+from .maps import replace_nan
+from .products import Pattern, TileProducts, for_each_product
+from .programs import Programs
+from .slices import Slices
+from .sums import TileSums, for_each_tile
+from .threads import Tile, available_cpus
+
+__all__ = [
+    "BinSums",
+    "Counts",
+    "Image",
+    "Pattern",
+    "Programs",
+    "Shape",
+    "Slices",
+    "Tile",
+    "TileProducts",
+    "TileSums",
+    "available_cpus",
+    "for_each_bin_sum",
+    "for_each_count",
+    "for_each_product",
+    "for_each_tile",
+    "prepare",
+    "replace_nan",
+    "unit_scale",
+]

@@ -106,9 +106,9 @@ def _piece_in_python(
     pixels, ends : ndarray, 1-D
         Pixels and running sums of all planes; sums are formed in the type of the latter.
     offsets : ndarray
-        Where in them the additions of a cover find their items for the first window,
+        Index into `pixels` or `ends` of what each addition adds to the first window.
     here, there : int
-        and how far from it these windows are.
+        How far from the first window these are, in `pixels` and in `ends`.
     bounds : ndarray of shape (5,)
         Of the piece.
     fresh : bool

@@ -12,8 +12,8 @@ from .._jit import jit
 def box_sums(planes: NDArray[Any], height: int, width: int, out: NDArray[Any]) -> None:
     """Sum over every window of `height` x `width`.
 
-    Downwards a window is the end of one block and the beginning of the next (van Herk's
-    scheme, for sums), sidewards it is put together from spans of 1, 2, 4, .. pixels. There
+    Down the columns a window is the end of one block and the beginning of the next (van
+    Herk's scheme, for sums); along the rows it is a sum of spans of 1, 2, 4, .. pixels. There
     is no difference of running sums, so that a float sum is as exact as its own pixels
     allow, and a pixel that is not finite stays in its windows.
 

@@ -17,42 +17,38 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .prices import ADDITIONS, SEARCH, AdditionPrices
+
 Indices = NDArray[np.int64]
 Costs = NDArray[np.int32]
 
 _LONGEST_LINE = 256  # so that a piece of one line fits 16 bits
 _PIXELS_AT_ONCE = 2**19
-_EVERY_LINE = 48
+_LINES_TRIED = 48  # to choose among ways
 
 
-class Adder(NamedTuple):
-    """How pixels of one type are added up.
+class Accumulator(NamedTuple):
+    """How pixels of one type are added up."""
 
-    Prices are in picoseconds for 32 windows, as `python -m benchmarks.tune` finds them.
-    """
-
-    piece: type[np.generic]  # type in which a piece of a slice is summed
-    whole: type[np.generic]  # type in which its pieces are
+    narrow: type[np.generic]  # type in which a piece of a slice is summed
+    wide: type[np.generic]  # type in which its pieces are
     axes: tuple[int, ...]  # of the running sums that may be used
-    pixel: int  # price of adding a pixel
-    run: int  # of adding or subtracting a running sum
-    another: int  # of another piece
-    running: int  # of making the running sums of an image
+    prices: AdditionPrices
 
-    def limit(self, largest: int) -> int:
-        """How many pixels of that size a piece may have, so that its sum fits its type."""
-        if self.piece is np.float64:
+    def limit(self, magnitude: int) -> int:
+        """How many pixels of that magnitude a piece may have, so that its sum fits its type."""
+        if self.narrow is np.float64:
             return _LONGEST_LINE  # few terms are added in turn
-        room = int(np.iinfo(np.dtype(self.piece)).max) // max(largest, 1)
-        # Few different limits, so that what is found for one serves many images.
+        room = int(np.iinfo(np.dtype(self.narrow)).max) // max(magnitude, 1)
+        # Large limits are rounded, so that what is found for one serves many images.
         return room if room < 2 * _LONGEST_LINE else int(2 ** (room.bit_length() - 1))
 
 
 # By type of pixel. Running sums of floats would lose digits.
-ADDERS = {
-    np.dtype(np.uint8): Adder(np.uint16, np.int32, (0, 1), 370, 550, 2500, 35_000),
-    np.dtype(np.int32): Adder(np.int32, np.float64, (0, 1), 1080, 1100, 5000, 30_000),
-    np.dtype(np.float64): Adder(np.float64, np.float64, (), 2000, 2000, 4000, 45_000),
+ACCUMULATORS = {
+    np.dtype(np.uint8): Accumulator(np.uint16, np.int32, (0, 1), ADDITIONS["uint8"]),
+    np.dtype(np.int32): Accumulator(np.int32, np.float64, (0, 1), ADDITIONS["int32"]),
+    np.dtype(np.float64): Accumulator(np.float64, np.float64, (), ADDITIONS["float64"]),
 }
 
 
@@ -126,11 +122,15 @@ class _Way(NamedTuple):
     tree: Tree
     axis: int
     limit: int
-    adder: Adder
+    accumulator: Accumulator
 
 
 def cheapest_cover(
-    labels: NDArray[np.int64], slices: int, limit: int, adder: Adder, root: int | None = None
+    labels: Indices,
+    slices: int,
+    limit: int,
+    accumulator: Accumulator,
+    root: int | None = None,
 ) -> Cover:
     """Find the cheapest way to sum all slices of a template but one.
 
@@ -145,12 +145,16 @@ def cheapest_cover(
         Which slice is not to be summed; by default the one that saves most.
     """
     labels = np.where(labels < 0, slices, labels)
-    _, way = _best_way(labels, slices, limit, adder, root)
-    return _collect(_Lines.cut(labels, way), way)
+    _, way = _best_way(labels, slices, limit, accumulator, root)
+    return _collect(_Lines.of(labels, way), way)
 
 
 def plain_cover(
-    labels: NDArray[np.int64], slices: int, limit: int, adder: Adder, root: int | None = None
+    labels: Indices,
+    slices: int,
+    limit: int,
+    accumulator: Accumulator,
+    root: int | None = None,
 ) -> Cover:
     """Sum all slices but one pixel by pixel; parameters are those of `cheapest_cover`."""
     labels = np.where(labels < 0, slices, labels)
@@ -174,18 +178,25 @@ def plain_cover(
 
 def search_time(shape: tuple[int, int], slices: int) -> float:
     """Picoseconds that it takes to find the cheapest cover, about."""
-    return (130 + 0.17 * slices**2) * 1e6 * sum(min(side, _LONGEST_LINE) for side in shape)
+    per_line, per_square = SEARCH
+    return (
+        (per_line + per_square * slices**2) * 1e6 * sum(min(side, _LONGEST_LINE) for side in shape)
+    )
 
 
 def estimated_cost(
-    labels: NDArray[np.int64], slices: int, limit: int, adder: Adder, root: int | None = None
+    labels: Indices,
+    slices: int,
+    limit: int,
+    accumulator: Accumulator,
+    root: int | None = None,
 ) -> int:
     """Estimate the cost of what `cheapest_cover` will find, in much less time."""
-    return _best_way(np.where(labels < 0, slices, labels), slices, limit, adder, root)[0]
+    return _best_way(np.where(labels < 0, slices, labels), slices, limit, accumulator, root)[0]
 
 
 def _best_way(
-    labels: Indices, slices: int, limit: int, adder: Adder, root: int | None
+    labels: Indices, slices: int, limit: int, accumulator: Accumulator, root: int | None
 ) -> tuple[int, _Way]:
     """Choose tree and axis by some of the lines."""
     counts = np.bincount(labels.ravel(), minlength=slices)
@@ -193,56 +204,64 @@ def _best_way(
     trees = [Tree.star(counts.size, int(np.argmax(counts)) if root is None else root)]
     if root is None and slices > 2:
         trees.append(Tree.path(counts.size, middle, slices))
-    axes = [(trees[0], -1)] + [(tree, axis) for tree in trees for axis in adder.axes]
-    ways = [_Way(tree, axis, limit, adder) for tree, axis in axes]
-    costs = [_Lines.cut(labels, way, every=_EVERY_LINE).cost for way in ways]
+    axes = [(trees[0], -1)] + [(tree, axis) for tree in trees for axis in accumulator.axes]
+    ways = [_Way(tree, axis, limit, accumulator) for tree, axis in axes]
+    costs = [_estimate(labels, way) for way in ways]
     best = int(np.argmin(costs))
     return costs[best], ways[best]
+
+
+def _estimate(labels: Indices, way: _Way) -> int:
+    """Price of the way along all lines, told from some of them."""
+    lines = _cut_lines(labels, way)
+    step = -(-lines.shape[1] // _LINES_TRIED)
+    some = lines[:, ::step]
+    return _cost(some, _cheapest_runs(some, way), way, lines.shape[1] / some.shape[1])
+
+
+def _cut_lines(labels: Indices, way: _Way) -> Indices:
+    """Cut a template into lines (length, lines), filled up with the root."""
+    of_lines = labels.T if way.axis == 1 else labels
+    length, width = of_lines.shape
+    longest = min(_LONGEST_LINE, way.limit, length)
+    parts = -(-length // longest)
+    padded = np.full((parts * longest, width), way.tree.root)
+    padded[:length] = of_lines
+    return padded.reshape(parts, longest, width).swapaxes(0, 1).reshape(longest, -1)
 
 
 @dataclass(frozen=True)
 class _Lines:
     """The way along lines of the template: its run at each place."""
 
-    cost: int  # of all lines
     labels: Indices  # (length, lines): of the pixels, the root's beyond the template
     runs: Indices  # (length + 1, lines): of the run before each place, the root's at the end
     ys: Indices  # (length + 1, lines): where a place is in the template
     xs: Indices
 
     @classmethod
-    def cut(cls, labels: Indices, way: _Way, every: int | None = None) -> "_Lines":
-        """Cut a template into lines, and find the cheapest way along them.
-
-        With `every`, along about so many of the lines only.
-        """
-        tree, axis, limit, _ = way
-        of_lines = labels.T if axis == 1 else labels
-        length, width = of_lines.shape
-        longest = min(_LONGEST_LINE, limit, length)
-        parts = -(-length // longest)
-        padded = np.full((parts * longest, width), tree.root)
-        padded[:length] = of_lines
-        lines = padded.reshape(parts, longest, width).swapaxes(0, 1).reshape(longest, -1)
-        along, across = np.indices((longest + 1, lines.shape[1]))
-        along = np.minimum(along + across // width * longest, length)
-        step = 1 if every is None else -(-lines.shape[1] // every)
-        some, share = lines[:, ::step], lines.shape[1] / len(range(0, lines.shape[1], step))
-        runs = _cheapest_runs(some, way)
-        cost = _cost(some, runs, way, share)
-        ys, xs = (across % width, along) if axis == 1 else (along, across % width)
-        return cls(cost, some, runs, ys, xs)
+    def of(cls, labels: Indices, way: _Way) -> "_Lines":
+        """Cut a template into lines, and find the cheapest way along them."""
+        lines = _cut_lines(labels, way)
+        length, width = labels.T.shape if way.axis == 1 else labels.shape
+        along, across = np.indices((len(lines) + 1, lines.shape[1]))
+        along = np.minimum(along + across // width * len(lines), length)
+        across = across % width
+        ys, xs = (across, along) if way.axis == 1 else (along, across)
+        return cls(lines, _cheapest_runs(lines, way), ys, xs)
 
 
 def _cost(lines: Indices, runs: Indices, way: _Way, share: float) -> int:
     """Price of lines, times `share`."""
-    tree, axis, limit, adder = way
-    cost = adder.pixel * int(tree.between[runs[:-1], lines].sum())
+    tree, axis, limit, accumulator = way
+    prices = accumulator.prices
+    cost, once = prices.pixel * int(tree.between[runs[:-1], lines].sum()), 0
     if axis >= 0:
-        cost += adder.run * int(tree.between[runs[:-1], runs[1:]].sum())
-        cost += adder.run * int(tree.between[tree.root, runs[0]].sum())
+        cost += prices.run * int(tree.between[runs[:-1], runs[1:]].sum())
+        cost += prices.run * int(tree.between[tree.root, runs[0]].sum())
+        once = prices.per_image
     pieces = int(tree.between[tree.root, lines].sum()) * share / limit + tree.parents.size - 1
-    return int(cost * share + adder.another * pieces) + (adder.running if axis >= 0 else 0)
+    return int(cost * share + prices.per_piece * pieces) + once
 
 
 def _cheapest_runs(lines: Indices, way: _Way) -> Indices:
@@ -258,9 +277,9 @@ def _cheapest_runs(lines: Indices, way: _Way) -> Indices:
 
 def _cheapest_way(lines: Indices, way: _Way) -> Indices:
     """Do the same for lines few enough to keep all costs: Viterbi's algorithm."""
-    tree, _, _, adder = way
-    change = adder.run * tree.between
-    mend = adder.pixel * tree.between
+    tree, prices = way.tree, way.accumulator.prices
+    change = prices.run * tree.between
+    mend = prices.pixel * tree.between
     branches = tree.steps.tolist()
     length, n = lines.shape
     costs = np.empty((length, len(change), n), np.int32)
@@ -270,9 +289,9 @@ def _cheapest_way(lines: Indices, way: _Way) -> Indices:
         reached = costs[place].copy()
         # Along the branches to the root, and back: the least of all costs plus distance.
         for child, parent in reversed(branches):
-            np.minimum(reached[parent], reached[child] + adder.run, out=reached[parent])
+            np.minimum(reached[parent], reached[child] + prices.run, out=reached[parent])
         for child, parent in branches:
-            np.minimum(reached[child], reached[parent] + adder.run, out=reached[child])
+            np.minimum(reached[child], reached[parent] + prices.run, out=reached[child])
     runs = np.full((length + 1, n), tree.root)
     for place in range(length - 1, -1, -1):
         runs[place] = (costs[place] + change[:, runs[place + 1]]).argmin(axis=0)

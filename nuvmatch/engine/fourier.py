@@ -9,51 +9,30 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from .prices import TRANSFORMS
 from .threads import scratch
 
-# |error of a correlation| <= ERROR * |patch| * |pattern| (Euclidean norms) in double
-# precision. Over photographs, noise, waves, steps, stripes and rings of all sizes the
+# |error of a correlation| <= ERROR_OF_NORMS * |patch| * |pattern| (Euclidean norms) in
+# double precision. Over photographs, noise, waves, steps, stripes and rings of all sizes the
 # largest seen was a seventh of it.
-ERROR = 2.0**-48
+ERROR_OF_NORMS = 2.0**-48
 
-# In single precision, where the bound decides what is certain, it also knows the largest
-# correlation: waves that fill patch and pattern alike are the worst. The largest seen was
-# three quarters of it.
-_SINGLE, _OF_NORMS, _OF_LARGEST = 2.0**-24, 0.5, 12
+# In single precision the bound knows the largest correlation too: waves that fill patch and
+# pattern alike are the worst. The largest error seen was three quarters of it.
+_SINGLE, _SHARE_OF_NORMS, _SHARE_OF_EXTREME = 2.0**-24, 0.5, 12
 
-# Whole numbers are read off correlations in double precision, if the bound of the error is
-# below this; half would do.
-CERTAIN = 0.45
+# Correlations of whole numbers in double precision are rounded to whole numbers where the
+# bound of their error is below this; 0.5 would do.
+SURE_TO_ROUND_RIGHT = 0.45
 
-# Picoseconds for each number of a square transform of that side, in single and in double
-# precision, with the product before it and the reading of two slices after it; measured
-# by `python -m benchmarks.tune`. Patches are padded to these sides: others, those with high
-# powers of 2 and of 5 above all, take up to twice the time.
-TRANSFORM = {
-    160: (5600, 8100),
-    192: (5100, 8600),
-    240: (4700, 7700),
-    288: (4800, 7900),
-    320: (5300, 8800),
-    384: (4500, 10200),
-    480: (5000, 10900),
-    576: (5800, 11100),
-    640: (5400, 13300),
-    720: (6200, 13300),
-    800: (7300, 13600),
-    960: (7000, 12300),
-    1152: (8000, 14400),
-}
+# Tiles are cut to keep this many threads busy, however many there are: scores must not
+# depend on the number of threads.
+_THREADS_KEPT_BUSY = 2
 
-# Tiles are as many as keep so many threads busy, whatever their number is: scores must not
-# depend on it.
-_THREADS = 2
+# The price of a tile grows in proportion beyond this size, for the memory it takes.
+_WINDOWS_AT_ONCE = 2**19
 
-# Tiles of more windows than these take too much memory: they are reckoned as dear as they
-# are large.
-_WINDOWS = 2**19
-
-_MOST_KEPT = 128 * 2**20  # bytes
+_SPECTRA_BYTES_KEPT = 128 * 2**20
 
 
 class Correlator:
@@ -79,26 +58,25 @@ class Correlator:
             for extent, side in zip(windows, patterns.shape[1:], strict=True)
         )
         self._spectra = None
-        if len(patterns) * math.prod(self._sides) * self._complex.itemsize <= _MOST_KEPT:
+        if len(patterns) * math.prod(self._sides) * self._complex.itemsize <= _SPECTRA_BYTES_KEPT:
             self._spectra = [self._spectrum(which).copy() for which in range(len(patterns))]
 
     def transform(
-        self, patch: NDArray[Any], origin: float = 0.0, second: NDArray[Any] | None = None
+        self, patch: NDArray[Any], second: NDArray[Any] | None = None, *, origin: float = 0.0
     ) -> NDArray[Any]:
         """Return the spectrum of a patch (rows, columns) less its origin.
 
-        The numbers of a second patch, real as those of the first then are, become the
-        imaginary part. The next call overwrites the spectrum.
+        A second patch, if both are real, becomes the imaginary part. The next call
+        overwrites the spectrum.
         """
         spectrum = self._space("spectrum")
         spectrum[:] = 0
-        inside = spectrum[: patch.shape[0], : patch.shape[1]]
-        if second is None:
-            np.subtract(patch, origin, out=inside, casting="unsafe")
-        else:
-            np.subtract(patch, origin, out=inside.real, casting="unsafe")
-            inside = spectrum[: second.shape[0], : second.shape[1]]
-            np.subtract(second, origin, out=inside.imag, casting="unsafe")
+        parts = [(spectrum, patch)]
+        if second is not None:
+            parts = [(spectrum.real, patch), (spectrum.imag, second)]
+        for space, part in parts:
+            inside = space[: part.shape[0], : part.shape[1]]
+            np.subtract(part, origin, out=inside, casting="unsafe")
         _transform(spectrum, 0)
         return spectrum
 
@@ -117,8 +95,18 @@ class Correlator:
         _transform(product, cv2.DFT_INVERSE)
         return product[: windows[0], : windows[1]]
 
-    def largest(self) -> float:
-        """Largest part of the last result, beyond the windows too."""
+    def sums(
+        self, plane: NDArray[Any], which: int, windows: tuple[int, int]
+    ) -> NDArray[np.float64]:
+        """Do so for a real plane: the windows of its halves are correlated as one patch."""
+        rows, columns = windows
+        upper = -(-rows // 2)
+        spectrum = self.transform(*halves(plane, rows))
+        found = self.correlate(spectrum, which, (upper, columns))
+        return np.concatenate([found.real, found.imag[: rows - upper]])
+
+    def extreme(self) -> float:
+        """Largest magnitude of the last result's parts, beyond the windows too."""
         product = self._space("product")
         parts = product.view(product.real.dtype)
         return float(max(parts.max(), -parts.min()))
@@ -140,6 +128,12 @@ class Correlator:
         return scratch.array(f"{name} transform", self._sides, self._complex)
 
 
+def halves(plane: NDArray[Any], rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Cut a plane with so many rows of windows into what the upper and lower half look at."""
+    upper = -(-rows // 2)
+    return plane[..., : plane.shape[-2] - rows + upper, :], plane[..., upper:, :]
+
+
 def _transform(numbers: NDArray[Any], flags: int) -> None:
     """Transform complex numbers in their place, as two channels: OpenCV has no other."""
     parts = numbers.view(numbers.real.dtype).reshape(*numbers.shape, 2)
@@ -148,12 +142,13 @@ def _transform(numbers: NDArray[Any], flags: int) -> None:
 
 def error_bound(energy: float, pattern_energy: float) -> float:
     """Error of any sum of products of a patch and a pattern with these sums of squares."""
-    return ERROR * math.sqrt(energy * pattern_energy)
+    return ERROR_OF_NORMS * math.sqrt(energy * pattern_energy)
 
 
-def single_error_bound(energy: float, pattern_energy: float, largest: float) -> float:
-    """Do the same for single precision, given the largest magnitude of a result."""
-    return _SINGLE * (_OF_NORMS * math.sqrt(energy * pattern_energy) + _OF_LARGEST * largest)
+def single_error_bound(energy: float, pattern_energy: float, extreme: float) -> float:
+    """Error in single precision, given the largest magnitude of a result."""
+    norms = math.sqrt(energy * pattern_energy)
+    return _SINGLE * (_SHARE_OF_NORMS * norms + _SHARE_OF_EXTREME * extreme)
 
 
 def transform_cost(patch: tuple[int, ...], windows: tuple[int, ...]) -> float:
@@ -165,8 +160,8 @@ def transform_cost(patch: tuple[int, ...], windows: tuple[int, ...]) -> float:
 def price(sides: Sequence[int], precision: type[Any]) -> float:
     """Picoseconds for each number of a transform with these sides."""
     which = (np.float32, np.float64).index(precision)
-    nearest = [min(TRANSFORM, key=lambda known: abs(known - side)) for side in sides]
-    return sum(TRANSFORM[side][which] for side in nearest) / len(nearest)
+    nearest = [min(TRANSFORMS, key=lambda known: abs(known - side)) for side in sides]
+    return sum(TRANSFORMS[side][which] for side in nearest) / len(nearest)
 
 
 def fitting_tiles(
@@ -195,15 +190,15 @@ def fitting_tiles(
     columns = _fitting_extents(template[1], windows[1], 1)
     for (height, side, down), (width, other, across) in product(rows, columns):
         tiles = down * across
-        idle = -tiles % _THREADS
+        idle = -tiles % _THREADS_KEPT_BUSY
         numbers = (tiles + idle / 2) * side * other / math.prod(windows)
-        yield (height, width), (side, other), numbers * max(1, height * width / _WINDOWS)
+        yield (height, width), (side, other), numbers * max(1, height * width / _WINDOWS_AT_ONCE)
 
 
 def _fitting_extents(own: int, windows: int, halves: int) -> list[tuple[int, int, int]]:
     """List extents of tiles, sides of their transforms, and how many tiles there are."""
     found = set()
-    for side in TRANSFORM:
+    for side in TRANSFORMS:
         most = halves * max(side - own + 1, -(-own // 2))
         extent = -(-windows // -(-windows // most))  # equal parts
         padded = _transform_side(-(-extent // halves) + own - 1)
@@ -212,6 +207,6 @@ def _fitting_extents(own: int, windows: int, halves: int) -> list[tuple[int, int
 
 
 def _transform_side(extent: int) -> int:
-    if extent < min(TRANSFORM):
+    if extent < min(TRANSFORMS):
         return cv2.getOptimalDFTSize(extent)
-    return next((side for side in TRANSFORM if side >= extent), cv2.getOptimalDFTSize(extent))
+    return next((side for side in TRANSFORMS if side >= extent), cv2.getOptimalDFTSize(extent))

@@ -11,19 +11,21 @@ from .threads import Tile, scratch
 
 Form = type[np.uint8] | type[np.int32] | type[np.int64] | type[np.float64]
 
-# Whole numbers up to this are exact in int64, and up to that in float64.
+# Magnitudes up to which sums of whole numbers are exact in int64, and in float64.
 EXACT_LIMIT = 2**60
 EXACT_FLOAT_LIMIT = 2**53
 
-_KEPT_BITS = 26
-_MOST_OF_FLOAT32 = 2.0**120
+_BITS_KEPT = 26  # of the largest grey of an image that is rounded
+_FLOAT32_SCALE_LIMIT = 2.0**120
 
-_EIGHT_BITS = {"?": (0.0, 1.0), "B": (0.0, 255.0), "b": (-128.0, 127.0)}  # by type code
+_EIGHT_BIT_RANGES = {"?": (0.0, 1.0), "B": (0.0, 255.0), "b": (-128.0, 127.0)}  # by type code
 
 
 @dataclass(frozen=True)
 class Image:
-    """An image as the engine reads it: planes, and how patches are cut out of them.
+    """An image as ``Scorer.fill`` gets it: planes, and how patches are cut out of them.
+
+    A measure of one's own needs `planes` and `bad` only; the rest is how the engine reads it.
 
     A *patch* is the pixels under one tile of windows, C-contiguous, of shape (channels,
     rows, columns). Its type, the image's `form`, is uint8 for 8-bit greys, int32 for
@@ -40,7 +42,7 @@ class Image:
     offset: int = 0
     scale: float = 1.0
     bad: NDArray[np.bool_] | None = None  # (height, width): non-finite or masked out
-    largest: int = 0  # magnitude of whole numbers in a patch, at most
+    magnitude: int = 0  # of whole numbers in a patch, at most
     middle: int = 0  # of a rounded image: whole number taken from each pixel
     precise: "Image | None" = None  # of a rounded image: the image itself
 
@@ -67,17 +69,17 @@ class Image:
         its range; and as they depend on the largest grey alone, a part of an image is
         mostly rounded as the whole.
         """
-        magnitude = max(-self.grey_range[0], self.grey_range[1])
-        if self.form is not np.float64 or not 2.0**-900 < magnitude < 2.0**900:
+        reach = max(-self.grey_range[0], self.grey_range[1])
+        if self.form is not np.float64 or not 2.0**-900 < reach < 2.0**900:
             return self
-        scale = math.ldexp(1.0, _KEPT_BITS - math.ceil(math.log2(magnitude)))
+        scale = math.ldexp(1.0, _BITS_KEPT - math.ceil(math.log2(reach)))
         low, high = (round(grey * scale) for grey in self.grey_range)
         middle = (low + high) // 2
-        largest = high - middle
-        if window_pixels * largest**2 > 2**62:
+        magnitude = high - middle
+        if window_pixels * magnitude**2 > 2**62:
             return self
         return replace(
-            self, form=np.int32, scale=scale, middle=middle, largest=largest, precise=self
+            self, form=np.int32, scale=scale, middle=middle, magnitude=magnitude, precise=self
         )
 
     def patch(self, tile: Tile, window: tuple[int, int], columns: int) -> NDArray[Any]:
@@ -85,7 +87,7 @@ class Image:
 
         On the right it is filled up with zeros to so many columns of windows.
         """
-        under = _under(tile, window)
+        under = tile.under(window)
         pixels = self.planes[(slice(None), *under)]
         pixels = self.less_offset(pixels) if self.precise is None else self._round(pixels)
         shape = (len(pixels), pixels.shape[1], columns + window[1] - 1)
@@ -98,7 +100,7 @@ class Image:
 
     def _round(self, pixels: NDArray[Any]) -> NDArray[np.int32]:
         """Round pixels to whole numbers about the middle; what is bad has no meaning."""
-        narrow = pixels.dtype.itemsize <= 4 and self.scale < _MOST_OF_FLOAT32
+        narrow = pixels.dtype.itemsize <= 4 and self.scale < _FLOAT32_SCALE_LIMIT
         scaled = scratch.array("scaled", pixels.shape, np.float32 if narrow else np.float64)
         whole = scratch.array("rounded", pixels.shape, np.int32)
         with np.errstate(all="ignore"):
@@ -120,20 +122,13 @@ class Image:
         self, tile: Tile, window: tuple[int, int], columns: int
     ) -> NDArray[np.uint8] | None:
         """Cut out where pixels are bad, shape (1, rows, columns); None if nowhere."""
-        under = _under(tile, window)
+        under = tile.under(window)
         if self.bad is None or not self.bad[under].any():
             return None
         bad = self.bad[under]
         patch = np.zeros((1, len(bad), columns + window[1] - 1), np.uint8)
         patch[0, :, : bad.shape[1]] = bad
         return patch
-
-
-def _under(tile: Tile, window: tuple[int, int]) -> tuple[slice, slice]:
-    return (
-        slice(tile.top, tile.bottom + window[0] - 1),
-        slice(tile.left, tile.right + window[1] - 1),
-    )
 
 
 def prepare(
@@ -150,6 +145,8 @@ def prepare(
     window_pixels : int
         How many pixels of one channel a window has, counted or not.
     """
+    planes = planes.view()
+    planes.flags.writeable = False  # whatever a measure of one's own does
     bad = None if image_mask is None or image_mask.all() else ~image_mask
     kind = planes.dtype.kind
     if kind == "f":
@@ -157,16 +154,16 @@ def prepare(
         if not finite.all():
             bad = ~finite if bad is None else bad | ~finite
     elif planes.dtype in (np.bool_, np.uint8) and (window_pixels * 255) ** 2 < EXACT_FLOAT_LIMIT:
-        return Image(planes, np.uint8, _EIGHT_BITS[planes.dtype.char], bad=bad, largest=255)
+        return Image(planes, np.uint8, _EIGHT_BIT_RANGES[planes.dtype.char], bad=bad, magnitude=255)
     low, high = _extremes(planes, bad)
-    grey_range = _EIGHT_BITS.get(planes.dtype.char, (float(low), float(high)))
+    grey_range = _EIGHT_BIT_RANGES.get(planes.dtype.char, (float(low), float(high)))
     scale = unit_scale(max(-grey_range[0], grey_range[1]))
     if kind == "f":
         return Image(planes, np.float64, grey_range, scale=scale, bad=bad)
     span = int(high) - int(low)
     squares_fit = window_pixels * span**2 < EXACT_LIMIT
     if squares_fit and window_pixels**2 * span < EXACT_FLOAT_LIMIT:
-        return Image(planes, np.int32, grey_range, offset=int(low), bad=bad, largest=span)
+        return Image(planes, np.int32, grey_range, offset=int(low), bad=bad, magnitude=span)
     middle = int(low) + (span + 1) // 2
     return Image(planes, np.int64, grey_range, offset=middle, scale=2.0**-63, bad=bad)
 
@@ -179,8 +176,8 @@ def _extremes(planes: NDArray[Any], bad: NDArray[np.bool_] | None) -> tuple[Any,
     return (good.min(), good.max()) if good.size else (0, 0)
 
 
-def unit_scale(largest: float) -> float:
-    """Return the power of two that brings magnitudes up to `largest` into [-1, 1]."""
-    if largest == 0:
+def unit_scale(magnitude: float) -> float:
+    """Return the power of two that brings numbers of at most that magnitude into [-1, 1]."""
+    if magnitude == 0:
         return 1.0
-    return math.ldexp(1.0, min(-math.frexp(largest)[1], 1021))
+    return math.ldexp(1.0, min(-math.frexp(magnitude)[1], 1021))

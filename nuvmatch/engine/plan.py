@@ -1,42 +1,53 @@
-"""Which way to the slice sums of an image is the cheapest."""
+"""Which way to the sums of an image is the cheapest: decided once for a map."""
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from .additions import LANES
-from .covers import ADDERS, Adder
-from .fourier import fitting_tiles, price, single_error_bound
+from .covers import ACCUMULATORS, Accumulator
+from .fourier import (
+    SURE_TO_ROUND_RIGHT,
+    error_bound,
+    fitting_tiles,
+    price,
+    single_error_bound,
+    transform_cost,
+)
 from .images import Image
-from .moments import TILE_COLUMNS, TILE_ROWS
-from .slices import Slices
+from .prices import READING
+from .programs import Programs
+from .threads import Tile, tiles
+from .window_sums import Inside
 
 Method = Literal["additions", "fourier"]
 
-# Slice sums of a tile stay in the cache until they are scored.
+# The largest tile for additions; smaller where many slices would leave the cache before they
+# are scored.
+_TILE_ROWS, _TILE_COLUMNS = 96, 1024
 _TILE_BYTES = 3 * 1024 * 1024
 
 # Standard deviation of the greys of a tile, to estimate whether single precision will do.
 _CONTRAST = 60
 
-# Picoseconds more a window and slice than additions take, to read and score the slices of
-# tiles that leave the cache.
-READING = 1200
 
-
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """How slices are summed, and over how many windows at once."""
 
     method: Method
-    tile: tuple[int, int]  # rows and columns, at most
-    searched: Adder | None  # whose additions are the cheapest, and not pixel by pixel
+    tile: tuple[int, int]  # rows and columns of a tile, at most
+    tiles: list[Tile]
+    lanes: int  # tiles begin at, and arrays are as wide as, multiples of this
+    searched: Accumulator | None  # numbers of this kind are added by the cheapest additions,
+    #                               those of others pixel by pixel
+    inside: Inside
 
 
-def make_plan(image: Image, slices: Slices, shape: tuple[int, int], method: Method | None) -> Plan:
+def make_plan(
+    image: Image, programs: Programs, shape: tuple[int, int], method: Method | None
+) -> Plan:
     """Estimate both ways to the slice sums of a score map, and take the cheaper.
 
     Parameters
@@ -46,27 +57,63 @@ def make_plan(image: Image, slices: Slices, shape: tuple[int, int], method: Meth
     method : {"additions", "fourier"}, optional
         Take this one whatever it costs.
     """
-    adder = ADDERS[np.dtype(image.form if image.form in (np.uint8, np.int32) else np.float64)]
-    searched = slices.worth_a_search(adder, shape[0] * shape[1], exact=image.exact)
+    slices = programs.slices
+    kind = np.dtype(image.form if image.form in (np.uint8, np.int32) else np.float64)
+    accumulator = ACCUMULATORS[kind]
+    windows = shape[0] * shape[1]
+    searched = programs.worth_a_search(accumulator, windows, exact=image.exact)
     if method is None and not searched:
         method = "additions"
     transforms = len(slices.summed) + slices.channels
     counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
     single = counts if image.form is np.uint8 else None
-    cost, sides = _transforms(slices.shape, transforms, shape, single)
+    cost, tile = _transforms(slices.shape, transforms, shape, single)
     if method is None:
         cost += READING * slices.counts.size
-        additions = slices.estimated_cost(adder, image.largest) / 32
+        additions = programs.estimated_cost(accumulator, image.magnitude) / 32
         method = "fourier" if cost < additions else "additions"
-    tile = sides if method == "fourier" else addition_tile(slices.counts.size)
-    return Plan(method, tile, adder if searched else None)
+    if method == "additions":
+        tile = addition_tile(slices.counts.size)
+    lanes = LANES if method == "additions" else 1
+    todo = tiles(shape, *tile, lanes)
+    inside = inside_way(image, programs, todo)
+    return Plan(method, tile, todo, lanes, accumulator if searched else None, inside)
+
+
+def inside_way(image: Image, programs: Programs, todo: list[Tile]) -> Inside:
+    """Choose how to sum over the pixels that count, for tiles of about the same size."""
+    slices = programs.slices
+    if slices.full:
+        return "everything"
+    if image.form not in (np.uint8, np.int32):
+        return "pixels"
+    rows = max(tile.shape[0] for tile in todo)
+    columns = max(-(-tile.shape[1] // LANES) * LANES for tile in todo)
+    patch = rows + slices.shape[0] - 1, columns + slices.shape[1] - 1
+    energy = math.prod(patch) * image.magnitude**4
+    cost = transform_cost(patch, (rows, columns))
+    accumulator = ACCUMULATORS[np.dtype(image.form)]
+    if error_bound(energy, slices.pixels) < SURE_TO_ROUND_RIGHT and cost < programs.outside_cost(
+        accumulator, image.magnitude
+    ):
+        return "transforms"
+    return "outside"
 
 
 def addition_tile(slices: int) -> tuple[int, int]:
     """Rows and columns of a tile for additions."""
     windows = _TILE_BYTES // (4 * slices)
-    columns = min(TILE_COLUMNS, max(LANES, windows // TILE_ROWS // LANES * LANES))
-    return min(TILE_ROWS, max(1, windows // columns)), columns
+    columns = min(_TILE_COLUMNS, max(LANES, windows // _TILE_ROWS // LANES * LANES))
+    return min(_TILE_ROWS, max(1, windows // columns)), columns
+
+
+@lru_cache(maxsize=64)
+def product_tile(template: tuple[int, int], shape: tuple[int, int], parts: int) -> tuple[int, int]:
+    """Rows and columns of a tile, at most, whose rows are correlated in so many parts."""
+    return min(
+        (price(sides, np.float64) * numbers, tile)
+        for tile, sides, numbers in fitting_tiles(template, shape, parts)
+    )[1]
 
 
 @lru_cache(maxsize=64)

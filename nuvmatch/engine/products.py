@@ -2,59 +2,79 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .again import multiply_again
-from .fourier import Correlator, error_bound, fitting_tiles, price
+from .fourier import Correlator, error_bound
 from .images import Image, unit_scale
-from .moments import tile_moments
+from .moments import Moments, tile_moments
+from .plan import inside_way, product_tile
+from .programs import Programs
 from .slices import Slices
 from .sums import tolerance
 from .threads import Tile, run, tiles
+from .two_pass import two_pass_products
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pattern:
     """A template as numbers to multiply with: ``(grey - origin) * scale``, 0 outside the mask.
 
-    Of `whole` numbers the scale is 1 and the origin whole too, so that products are exact.
+    Where these are whole numbers, `integral`, products are exact: the scale is 1.
     """
 
     planes: NDArray[np.float64]  # (channels, height, width)
     origin: NDArray[np.float64]  # (channels,), close to the mean
     scale: float
-    whole: bool
+    integral: bool
     mask: NDArray[np.bool_]
 
     @classmethod
     def from_greys(cls, greys: NDArray[np.float64], mask: NDArray[np.bool_]) -> "Pattern":
         """Centre the greys (channels, height, width) under the mask."""
         inside = greys[:, mask]
-        whole = bool((inside == np.rint(inside)).all() and (abs(inside) < 2**31).all())
-        scale = 1.0 if whole else unit_scale(float(abs(inside).max()))
+        integral = bool((inside == np.rint(inside)).all() and (abs(inside) < 2**31).all())
+        scale = 1.0 if integral else unit_scale(float(abs(inside).max()))
         # Of a flat channel exactly its grey, so that nothing but zeros is left.
         flat = inside.min(axis=1) == inside.max(axis=1)
         origin = np.where(flat, inside[:, 0] * scale, (inside * scale).mean(axis=1))
-        if whole:
+        if integral:
             origin = np.floor(origin + 0.5)
         planes = np.where(mask, np.where(mask, greys, 0) * scale - origin[:, None, None], 0)
-        return cls(planes, origin, scale, whole, mask)
+        return cls(planes, origin, scale, integral, mask)
 
-    @property
+    @cached_property
+    def programs(self) -> Programs:
+        """What sums all pixels under the mask."""
+        return Programs(Slices.of_mask(self.mask, len(self.planes)))
+
+    def correlator(self, windows: tuple[int, int], *, counts: bool = False) -> Correlator:
+        """Return what correlates patches of so many windows with the planes.
+
+        With `counts` the mask is one plane more, the last.
+        """
+
+        def make() -> Correlator:
+            mask = self.mask[None].astype(np.float64)
+            planes = np.concatenate([self.planes, mask]) if counts else self.planes
+            return Correlator(planes, windows)
+
+        return self.programs.keep_correlator(("pattern", windows, counts), make)
+
+    @cached_property
     def sums(self) -> NDArray[np.float64]:
         """Sum of each channel's plane."""
         return np.asarray(self.planes.sum(axis=(1, 2)))
 
-    @property
+    @cached_property
     def means(self) -> NDArray[np.float64]:
         """Mean of each channel, in greys * scale."""
         return self.origin + self.sums / np.count_nonzero(self.mask)
 
-    @property
+    @cached_property
     def squares(self) -> float:
         """Sum of squared deviations from the channels' means, in (grey * scale)^2."""
         sums = self.sums
@@ -80,7 +100,6 @@ def for_each_product(
     pattern: Pattern,
     score: Callable[[TileProducts], NDArray[np.float64]],
     out: NDArray[Any],
-    nothing: float,
     n_threads: int,
 ) -> None:
     """Fill a score map from the products of every window with the pattern.
@@ -90,55 +109,38 @@ def for_each_product(
     score : callable
         Turns the products of a tile into its scores, shape (rows, columns); NaN where
         there is no evidence.
-    nothing : float
-        What to write there.
     out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
     """
-    slices = Slices.whole(pattern.mask, len(pattern.planes))
-    shape = product_tile(slices.shape, out.shape, 2)
-    half = -(-shape[0] // 2)
-    correlator = Correlator(pattern.planes, (half, shape[1]))
-    accuracy = tolerance(out.dtype)
+    programs, accuracy = pattern.programs, tolerance(out.dtype)
+    shape = product_tile(programs.slices.shape, out.shape, 2)
+    correlator = pattern.correlator((-(-shape[0] // 2), shape[1]))
+    todo = tiles(out.shape, *shape)
+    inside = inside_way(image, programs, todo)
 
     def task(tile: Tile) -> None:
-        products = _tile_products(image, pattern, slices, tile, correlator, accuracy)
-        scores = score(products)
-        out[tile.place] = np.where(np.isnan(scores), nothing, scores)
+        moments = tile_moments(image, programs, tile, accuracy, inside)
+        out[tile.place] = score(_tile_products(moments, pattern, correlator, accuracy))
 
-    run(task, tiles(out.shape, *shape), n_threads)
-
-
-@lru_cache(maxsize=64)
-def product_tile(
-    template: tuple[int, int], windows: tuple[int, ...], halves: int
-) -> tuple[int, int]:
-    """Rows and columns of a tile, at most, whose rows are correlated in so many halves."""
-    return min(
-        (price(sides, np.float64) * numbers, tile)
-        for tile, sides, numbers in fitting_tiles(template, windows, halves)
-    )[1]
+    run(task, todo, n_threads)
 
 
 def _tile_products(
-    image: Image,
-    pattern: Pattern,
-    slices: Slices,
-    tile: Tile,
-    correlator: Correlator,
-    accuracy: float,
+    moments: Moments, pattern: Pattern, correlator: Correlator, accuracy: float
 ) -> TileProducts:
+    image, slices, tile = moments.image, moments.slices, moments.tile
     d = slices.pixels
-    moments = tile_moments(image, slices, tile, accuracy)
-    means, squares, unit = moments.settle()
+    means, squares, unit = moments.exact()
     width = tile.shape[1] + slices.shape[1] - 1
     patch = moments.patch[:, :, :width].astype(np.float64)
     totals = moments.totals[:, :, : tile.shape[1]].astype(np.float64)
     origin = np.rint(patch.mean(axis=(1, 2))) if image.exact else np.zeros(len(patch))
     patch -= origin[:, None, None]
-    products = _correlate(correlator, patch, tile.shape)
+    products = np.zeros(tile.shape)
+    for c, plane in enumerate(patch):
+        products += correlator.sums(plane, c, tile.shape)
     # No BLAS here: its threads, spinning, would take the cores from ours.
     error = error_bound(float((patch**2).sum()), float((pattern.planes**2).sum()))
-    if image.exact and pattern.whole and error < 0.25:
+    if image.exact and pattern.integral and error < 0.25:
         products = np.rint(products)
         error = 0.0
     # From here on about the window's centre: whole numbers, whatever the patch around it.
@@ -147,29 +149,13 @@ def _tile_products(
         products -= total * (centres - origin[c])
         products -= total / d * (totals[c] - d * centres)
     products[squares == 0] = 0
-    lost = error > accuracy * np.sqrt(squares * pattern.squares)
-    lost = (lost | (unit != image.scale)) & (squares > 0)
-    window_ys, window_xs = np.nonzero(lost)
+    inexact = error > accuracy * np.sqrt(squares * pattern.squares)
+    inexact = (inexact | (unit != image.scale)) & (squares > 0)
+    window_ys, window_xs = map(np.ascontiguousarray, np.nonzero(inexact))
     centred = pattern.planes - (pattern.sums / d)[:, None, None]
     raw = moments.raw
     if image.exact and window_ys.size:
         raw = raw.astype(np.int64)
     _, ys, xs, _ = slices.places
-    multiply_again(raw, centred, ys, xs, window_ys, window_xs, unit, products)
+    two_pass_products(raw, centred, ys, xs, window_ys, window_xs, unit, products)
     return TileProducts(means, squares, products, unit)
-
-
-def _correlate(
-    correlator: Correlator, patch: NDArray[np.float64], shape: tuple[int, int]
-) -> NDArray[np.float64]:
-    """Sum products over all channels, for the upper and the lower windows at once."""
-    rows, columns = shape
-    half = -(-rows // 2)
-    height = patch.shape[1] - rows + 1
-    products = np.zeros((2, half, columns))
-    for c, plane in enumerate(patch):
-        spectrum = correlator.transform(plane[: half + height - 1], 0.0, plane[half:])
-        found = correlator.correlate(spectrum, c, (half, columns))
-        products[0] += found.real
-        products[1] += found.imag
-    return products.reshape(-1, columns)[:rows]

@@ -1,47 +1,37 @@
 """Slice sums of every window of an image, tile by tile, for a measure to score."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import jit
-from .additions import LANES
-from .covers import ADDERS, Adder
-from .fourier import Correlator, error_bound, single_error_bound
+from .covers import ACCUMULATORS, Accumulator
+from .fourier import Correlator, error_bound, halves, single_error_bound
 from .images import Image
-from .moments import Again, Moments, add_up, tile_moments
+from .moments import Moments, Recomputed, tile_moments
 from .plan import Method, make_plan
-from .slices import Slices
-from .threads import Tile, run, scratch, tiles
+from .programs import Programs, add_up
+from .threads import Tile, run, scratch
 
 
-@dataclass(frozen=True)
-class TileSums:
-    """Sums over each window of a tile.
+class TileSums(NamedTuple):
+    """Sums over each window of a tile, or over some windows of a tile, put in a row.
 
-    All are of the same numbers, greys less some common origin, times some common scale;
-    of integer images they are exact. Windows that were summed again have their own origin
-    and scale.
+    All are of the same numbers, greys less some common origin; of integer images they are
+    exact. Windows that had to be recomputed come by themselves, each with its own origin and
+    unit.
     """
 
     sums: NDArray[Any]  # (slices, rows, at least as many columns as the tile)
     totals: NDArray[Any]  # (channels, rows, ..): over all pixels that count
     scatter: NDArray[np.float64]  # (rows, ..): squared deviations from the mean, of all
     #                               channels; 0 if flat, NaN if a pixel is bad
-    tile: Tile
-    scale: float
-    again: Again | None
-
-    def units(self) -> NDArray[np.float64]:
-        """Scale of each window, shape (rows, columns of the tile)."""
-        units = np.full(self.tile.shape, self.scale)
-        if self.again is not None:
-            units[self.again.ys, self.again.xs] = self.again.unit
-        return units
+    tile: Tile  # where scores go
+    place: Any  # index of these windows into the score map
+    unit: float | NDArray[np.float64] = 1.0  # by what greys were multiplied; (rows, columns)
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:
@@ -51,89 +41,100 @@ def tolerance(dtype: np.dtype[Any]) -> float:
 
 def for_each_tile(
     image: Image,
-    slices: Slices,
-    score: Callable[[TileSums], None],
-    dtype: np.dtype[Any],
-    shape: tuple[int, int],
+    programs: Programs,
+    score: Callable[[TileSums, NDArray[Any]], None],
+    out: NDArray[Any],
     n_threads: int,
     method: Method | None = None,
 ) -> None:
-    """Sum the slices of one tile of a score map after the other.
+    """Fill a score map from slice sums, one tile after the other.
 
     Parameters
     ----------
+    programs : Programs
+        Of the slices.
     score : callable
-        Fills the tile's place in the score map. What it is given is overwritten later.
-    dtype, shape
-        Of the score map, (H - h + 1, W - w + 1).
+        Fills the tile's place in the array that it is given beside the sums. These are
+        overwritten later.
+    out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
     method : {"additions", "fourier"}, optional
         The way to the sums; by default the cheaper one.
     """
-    accuracy = tolerance(dtype)
-    if dtype == np.float32:
-        image = image.rounded(slices.labels[0].size)
-    plan = make_plan(image, slices, shape, method)
-    fill = partial(_add_up, plan.searched)
+    accuracy = tolerance(out.dtype)
+    if out.dtype == np.float32:
+        image = image.rounded(programs.slices.mask.size)
+    plan = make_plan(image, programs, out.shape, method)
+    fill = partial(_add_up, programs, plan.searched)
     if plan.method == "fourier":
-        fill = partial(_correlate, plan.tile, accuracy)
-
-    lanes = LANES if plan.method == "additions" else 1
+        fill = partial(_correlate, programs, plan.tile, accuracy)
 
     def task(tile: Tile) -> None:
-        moments = tile_moments(image, slices, tile, accuracy, lanes)
-        sums, lost = fill(moments)
-        again = _replace_lost(moments, lost, sums)
-        scale = moments.image.scale
-        score(TileSums(sums, moments.totals, moments.scatter, tile, scale, again))
+        moments = tile_moments(image, programs, tile, accuracy, plan.inside, plan.lanes)
+        sums, inexact = fill(moments)
+        unit = moments.image.scale
+        score(TileSums(sums, moments.totals, moments.scatter, tile, tile.place, unit), out)
+        if inexact is not None and inexact.any():
+            part = _in_a_row(moments.recompute(moments.slices, inexact), moments)
+            scores = np.empty((1, part.tile.right), out.dtype)
+            score(part, scores)
+            out[part.place] = scores
 
-    run(task, tiles(shape, *plan.tile, lanes), n_threads)
+    run(task, plan.tiles, n_threads)
 
 
-Lost = NDArray[np.bool_] | None
+def _in_a_row(windows: Recomputed, moments: Moments) -> TileSums:
+    """Take windows that were recomputed, about their means, as a tile of one row."""
+    totals = np.zeros((len(moments.totals), 1, windows.ys.size), moments.totals.dtype)
+    place = moments.tile.top + windows.ys[None], moments.tile.left + windows.xs[None]
+    tile = Tile(0, 1, 0, windows.ys.size)
+    sums, scatter, unit = windows.sums[:, None], windows.scatter[None], windows.unit[None]
+    return TileSums(sums, totals, scatter, tile, place, unit)
 
 
-def _add_up(searched: Adder | None, moments: Moments) -> tuple[NDArray[Any], Lost]:
+Inexact = NDArray[np.bool_] | None
+
+
+def _add_up(
+    programs: Programs, searched: Accumulator | None, moments: Moments
+) -> tuple[NDArray[Any], Inexact]:
     """Sum slices by the additions that suit the numbers of a tile."""
-    adder = ADDERS[moments.patch.dtype]
-    largest = moments.image.largest
-    program = moments.slices.program(adder, largest, searched=adder is searched)
-    sums = scratch.array("sums", (program.plane.size, *moments.scatter.shape), adder.whole)
-    add_up(moments.patch, program, moments.whole, sums)
-    return sums[: moments.slices.counts.size], moments.lost
+    accumulator = ACCUMULATORS[moments.patch.dtype]
+    magnitude = moments.image.magnitude
+    program = programs.additions(accumulator, magnitude, searched=accumulator is searched)
+    sums = scratch.array("sums", (program.plane.size, *moments.scatter.shape), accumulator.wide)
+    add_up(moments.patch, program, moments.window_sums, sums)
+    return sums[: moments.slices.counts.size], moments.inexact
 
 
 def _correlate(
-    windows: tuple[int, int], accuracy: float, moments: Moments
-) -> tuple[NDArray[Any], Lost]:
+    programs: Programs, windows: tuple[int, int], accuracy: float, moments: Moments
+) -> tuple[NDArray[Any], Inexact]:
     """Sum slices by correlation; the largest of each channel is what the others leave over.
 
-    The upper and the lower half of the windows are done at once, as real and imaginary part.
     Whole numbers come out rounded: in single precision, if that is certain to be right.
     """
     slices = moments.slices
     rows, columns = moments.tile.shape
-    height, width = slices.shape
-    halves = -(-windows[0] // 2), windows[1]
-    whole = moments.patch.dtype != np.float64
-    kind = ADDERS[moments.patch.dtype].whole
+    integral = moments.patch.dtype != np.float64
+    kind = ACCUMULATORS[moments.patch.dtype].wide
     sums = scratch.array("sums", (slices.counts.size, *moments.scatter.shape), kind)
-    patch = moments.patch[:, :, : columns + width - 1]
-    origin = np.rint(patch.mean(axis=(1, 2))) if whole else np.zeros(len(patch))
-    middle = -(-rows // 2)
-    parts = patch[:, : middle + height - 1], patch[:, middle:]
+    patch = moments.patch[:, :, : columns + slices.shape[1] - 1]
+    origin = np.rint(patch.mean(axis=(1, 2))) if integral else np.zeros(len(patch))
+    parts = halves(patch, rows)
     energy = max(
         sum(energy_about(np.ascontiguousarray(part[c]), origin[c]) for part in parts)
         for c in range(len(patch))
     )  # contiguous, for one kernel to compile
     counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
+    half = -(-windows[0] // 2), windows[1]
     if not (
         patch.dtype == np.uint8
         and single_error_bound(energy, counts, 0) < 1
-        and _read(moments, slices.correlator(halves, np.float32), parts, origin, energy, sums)
+        and _read(moments, programs.correlator(half, np.float32), parts, origin, energy, sums)
     ):
-        _read(moments, slices.correlator(halves, np.float64), parts, origin, None, sums)
-    error = 0.0 if whole else error_bound(energy, counts)
-    return sums, _lost(moments, error, accuracy)
+        _read(moments, programs.correlator(half, np.float64), parts, origin, None, sums)
+    error = 0.0 if integral else error_bound(energy, counts)
+    return sums, _inexact(moments, error, accuracy)
 
 
 def _read(
@@ -144,57 +145,49 @@ def _read(
     energy: float | None,
     sums: NDArray[Any],
 ) -> bool:
-    """Read slice sums off correlations; False if rounding them may have led astray.
+    """Read slice sums off correlations; False if some may have been rounded wrongly.
 
     That is in question if `energy` is given, of both parts of the patch less their origin: a
     sum that was rounded to the wrong number is almost as far from it as the bound of its
     error allows, less one.
     """
-    slices, whole = moments.slices, parts[0].dtype != np.float64
+    slices, integral = moments.slices, parts[0].dtype != np.float64
     rows, columns = moments.tile.shape
-    for c, largest in enumerate(slices.largest):
-        sums[largest] = moments.totals[c]
+    for c, k in enumerate(slices.left_over):
+        sums[k] = moments.totals[c]
     last, farthest = -1, np.inf
     for which, k in enumerate(slices.summed):
-        c = int(slices.channel[k])
+        c = int(slices.channel_of_slice[k])
         if c != last:
-            spectrum, last = correlator.transform(parts[0][c], origin[c], parts[1][c]), c
+            spectrum = correlator.transform(parts[0][c], parts[1][c], origin=origin[c])
+            last = c
         found = correlator.correlate(spectrum, which, (-(-rows // 2), columns))
         count = int(slices.counts[k])
         if energy is not None:
-            farthest = 1 - single_error_bound(energy, count, correlator.largest())
-        rest = sums[slices.largest[c]]
-        if take_correlations(found, origin[c] * count, whole, farthest, sums[k], rest) > 0:
+            farthest = 1 - single_error_bound(energy, count, correlator.extreme())
+        rest = sums[slices.left_over[c]]
+        if take_correlations(found, origin[c] * count, integral, farthest, sums[k], rest) > 0:
             return False
     return True
 
 
-def _lost(moments: Moments, error: float, accuracy: float) -> Lost:
+def _inexact(moments: Moments, error: float, accuracy: float) -> Inexact:
     """Mark windows too flat for slice sums with that error to be accurate."""
     if error == 0:
-        return moments.lost
-    # A share of the scatter V is wrong by twice the error over the root of V, at most, for
-    # each slice.
+        return moments.inexact
+    # A share of the scatter V is wrong by at most 2 * error / sqrt(V) for each slice.
     scatter = moments.scatter[:, : moments.tile.shape[1]]
     least = (2 * error / accuracy) ** 2 * moments.slices.counts.size
     inexact = (scatter <= least) & (scatter > 0)
-    return inexact if moments.lost is None else inexact | moments.lost
-
-
-def _replace_lost(moments: Moments, lost: Lost, sums: NDArray[Any]) -> Again | None:
-    """Put sums about the window's mean where others have lost digits."""
-    if lost is None or not lost.any():
-        return None
-    again = moments.again(moments.slices, lost)
-    sums[:, again.ys, again.xs] = again.sums
-    moments.totals[:, again.ys, again.xs] = 0
-    moments.scatter[again.ys, again.xs] = again.scatter
-    return again
+    return inexact if moments.inexact is None else inexact | moments.inexact
 
 
 @jit
 def energy_about(patch: NDArray[Any], origin: float) -> float:
-    """Sum of squared differences of a patch (rows, columns) from its origin."""
+    """Sum of squared differences of a patch (rows, columns) from its origin.
+
+    Plain twin: ``naive.energy``.
+    """
     energy = 0.0
     parts = np.zeros(patch.shape[1])
     for y in range(patch.shape[0]):
@@ -210,7 +203,7 @@ def energy_about(patch: NDArray[Any], origin: float) -> float:
 def take_correlations(
     found: NDArray[Any],
     origin: float,
-    whole: bool,
+    integral: bool,
     farthest: float,
     sums: NDArray[Any],
     rest: NDArray[Any],
@@ -222,10 +215,12 @@ def take_correlations(
     Parameters
     ----------
     found : ndarray of shape (half of the rows, columns), complex
-        Sums of the upper windows, and of the lower ones, less `origin`; if `whole`, but for
+        Sums of the upper windows, and of the lower ones, less `origin`; if `integral`, but for
         rounding, whole numbers.
     sums, rest : ndarray of shape (rows, >= columns)
         The first is filled.
+
+    Plain twin: ``naive.slice_sums``.
     """
     half, columns = found.shape
     doubtful = 0
@@ -234,7 +229,7 @@ def take_correlations(
         both, upper, left = found[y], sums[y], rest[y]
         for x in range(columns):
             one = both[x].real
-            if whole:
+            if integral:
                 near = np.rint(one)
                 doubtful += abs(one - near) >= farthest
                 one = near
@@ -244,7 +239,7 @@ def take_correlations(
         both, lower, left = found[y - half], sums[y], rest[y]
         for x in range(columns):
             one = both[x].imag
-            if whole:
+            if integral:
                 near = np.rint(one)
                 doubtful += abs(one - near) >= farthest
                 one = near

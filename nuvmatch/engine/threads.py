@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 MAX_THREADS = 256
 
-_MOST_KEPT = 8 * 2**20  # bytes of one array
+_SCRATCH_BYTES_KEPT = 8 * 2**20  # by one array
 
 
 class Tile(NamedTuple):
@@ -34,6 +34,13 @@ class Tile(NamedTuple):
     def place(self) -> tuple[slice, slice]:
         """The tile's place in a score map."""
         return slice(self.top, self.bottom), slice(self.left, self.right)
+
+    def under(self, window: tuple[int, ...]) -> tuple[slice, slice]:
+        """Rows and columns of the image under windows of that height and width."""
+        return (
+            slice(self.top, self.bottom + window[0] - 1),
+            slice(self.left, self.right + window[1] - 1),
+        )
 
 
 def tiles(shape: tuple[int, int], max_rows: int, max_columns: int, lanes: int = 1) -> list[Tile]:
@@ -83,7 +90,9 @@ class Scratch(threading.local):
 
     def trim(self) -> None:
         """Let go of what is too large to keep from call to call."""
-        self._held = {name: held for name, held in self._held.items() if held.size <= _MOST_KEPT}
+        self._held = {
+            name: held for name, held in self._held.items() if held.size <= _SCRATCH_BYTES_KEPT
+        }
 
 
 scratch = Scratch()

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.images import Image
+from ..engine import Image
 
-_MOST = 65536
+_LIMIT = 65536
 
 
 def check_image_bins(number: int) -> None:
     """Refuse more bins than 16 bits can tell apart."""
-    if number > _MOST:
-        raise ValueError(f"bins is {number}; the image's greys fall into at most {_MOST} bins")
+    if number > _LIMIT:
+        raise ValueError(f"bins is {number}; the image's greys fall into at most {_LIMIT} bins")
 
 
 def bin_image(image: Image, value_range: tuple[float, float] | None, number: int) -> NDArray[Any]:

@@ -1,109 +1,95 @@
 """Mutual information from the joint histogram of template bins and image bins."""
 
-from typing import Any, Literal
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _checks
 from .._jit import jit
-from ..engine.boxes import box_sums
-from ..engine.covers import ADDERS
-from ..engine.images import Image
-from ..engine.moments import add_up, tile_moments
-from ..engine.plan import addition_tile
-from ..engine.slices import Program, Slices
-from ..engine.sums import tolerance
-from ..engine.threads import Tile, run, scratch, tiles
+from ..engine import Counts, Image, Programs, Shape, Slices, for_each_count
+from .base import Scorer
+from .bins import Binned, Cuts, report, spread
 from .image_bins import bin_image, check_image_bins
 from .template import Template
 
-_ADDER = ADDERS[np.dtype(np.uint8)]
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MI(Binned):
+    """``1 - I / H`` in [0, 1], H of the template's bins or of the window's.
 
-class MutualInformation:
-    """``1 - I / H`` in [0, 1], H of the template's bins (order of MI) or the window's.
+    I and H are of histograms: the template's greys are cut as for `NUV`, and the window's
+    fall into as many bins of equal width. Colours are pooled: I and H are summed over the
+    channels. By name: "mi", and "nmi" with normalize="window".
 
-    The window's greys fall into bins of equal width over the value range. Colours are
-    pooled: I and H are summed over the channels.
-
-    A cell of the joint histogram is the sum of a slice over the image that is 1 where a
-    pixel falls into the bin, and 0 elsewhere.
+    Parameters
+    ----------
+    bins, binning, tones, levels_range
+        As for `NUV`.
+    value_range : (float, float), optional
+        Greys between which the *image* is binned. None: the type's range for 8 bits, else
+        the lowest and highest grey of the image given.
+    normalize : {"template", "window"}
+        Whose entropy to divide by. The template's leaves the order of I as it is; the
+        window's is the paper's nMI.
     """
 
-    def __init__(self, template: Template, *, by: Literal["template", "window"]) -> None:
-        check_image_bins(template.image_bins)
-        self._template = template
-        self._by_window = by == "window"
-        self._whole = Slices.whole(template.mask, len(template.cuts))
-        self._slices = [Slices(labels[None]) for labels in template.labels]
+    value_range: tuple[float, float] | None = None
+    normalize: str = "template"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choices = ("template", "window")
+        self._set(normalize=_checks.one_of(self.normalize, "normalize", choices))
+        if self.value_range is not None:
+            self._set(value_range=_checks.as_range(self.value_range, "value_range"))
+
+    def prepare(self, template: Template) -> MIScorer:
+        """Cut the template into bins."""
+        return MIScorer(self.cut(template), self)
+
+
+class MIScorer(Scorer):
+    """Mutual information with one template."""
+
+    def __init__(self, cuts: Cuts, measure: MI) -> None:
+        check_image_bins(cuts.wanted)
+        template = cuts.template
+        labels = spread(template, cuts.binnings)
+        self.bins = report(template, cuts.binnings, labels)
+        self._image_bins = cuts.wanted
+        self._measure = measure
+        self._mask = Programs(Slices.of_mask(template.mask, len(labels)))
+        self._slices = [Programs(Slices(plane[None])) for plane in labels]
         n_log_n = np.arange(template.pixels + 1.0)
         n_log_n[1:] *= np.log(n_log_n[1:])
         self._n_log_n = n_log_n
-        self._label_terms = [n_log_n[cut.counts].sum() for cut in template.cuts]
+        self._label_terms = [n_log_n[cut.counts].sum() for cut in cuts.binnings]
 
-    def fill(self, image: Image, out: NDArray[Any], nothing: float, n_threads: int) -> None:
+    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
-        bins = bin_image(image, self._template.value_range, self._template.image_bins)
-        accuracy = tolerance(out.dtype)
+        bins = bin_image(image, self._measure.value_range, self._image_bins)
+        for_each_count(
+            image, bins, self._image_bins, self._mask, self._slices, self._score, out, n_threads
+        )
 
-        windows = out.size * self._template.image_bins
-        searched = [s.worth_a_search(_ADDER, windows, exact=True) for s in self._slices]
-
-        def task(tile: Tile) -> None:
-            moments = tile_moments(image, self._whole, tile, accuracy)
-            evidence = moments.settle().scatter
-            shape = moments.scatter.shape
-            information = scratch.array("information", shape, np.float64)
-            entropy = scratch.array("entropy", shape, np.float64)
-            information[:], entropy[:] = 0, 0
-            for c, slices in enumerate(self._slices):
-                program = slices.program(_ADDER, 1, searched=searched[c])
-                self._add_channel(bins[c], program, c, tile, information, entropy)
-            scores = share_left(information, entropy)[:, : tile.shape[1]]
-            out[tile.place] = np.where(evidence > 0, scores, nothing)
-
-        most = max(slices.counts.size for slices in self._slices)
-        run(task, tiles(out.shape, *addition_tile(most)), n_threads)
-
-    def _add_channel(
-        self,
-        bins: NDArray[Any],
-        program: Program,
-        channel: int,
-        tile: Tile,
-        information: NDArray[np.float64],
-        entropy: NDArray[np.float64],
-    ) -> None:
-        """Add what one channel knows, and could know, about the other image."""
-        slices = self._slices[channel]
-        height, width = slices.shape
-        rows, padded = information.shape
-        under = bins[tile.top : tile.bottom + height - 1, tile.left : tile.right + width - 1]
-        plane = scratch.array("in bin", (1, len(under), padded + width - 1), np.uint8)
-        plane[:, :, under.shape[1] :] = 0
-        whole = scratch.array("whole", (1, rows, padded), np.uint32)
-        cells = scratch.array("cells", (program.plane.size, rows, padded), _ADDER.whole)
-        rest = scratch.array("rest", (slices.counts.size, rows, padded), _ADDER.whole)
-        rest[:] = slices.counts[:, None, None]
-        joint, of_image = np.zeros((2, rows, padded))
-        for i in range(self._template.image_bins - 1):
-            np.equal(under, i, out=plane[0, :, : under.shape[1]])
-            box_sums(plane.astype(np.uint16), height, width, whole)
-            add_up(plane, program, whole, cells)
-            add_terms(cells[: len(rest)], self._n_log_n, joint, of_image)
-            rest -= cells[: len(rest)]
-        add_terms(rest, self._n_log_n, joint, of_image)
-        everything, of_template = self._n_log_n[-1], self._label_terms[channel]
-        information += joint - of_image - of_template + everything
-        entropy += everything - (of_image if self._by_window else of_template)
-
-
-def share_left(
-    information: NDArray[np.float64], entropy: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return ``1 - information / entropy``, cut to [0, 1]; 1 where there is no entropy."""
-    share = np.divide(information, entropy, out=np.zeros_like(entropy), where=entropy > 0)
-    return np.asarray(np.clip(1 - share, 0, 1))
+    def _score(self, shape: Shape, counts_of: Callable[[int], Counts]) -> NDArray[np.float64]:
+        """Add up what each channel knows, and could know, about the other image."""
+        information, entropy = np.zeros((2, *shape))
+        everything = self._n_log_n[-1]
+        for c, of_template in enumerate(self._label_terms):
+            joint, of_image = np.zeros((2, *shape))
+            for counts in counts_of(c):
+                add_terms(counts, self._n_log_n, joint, of_image)
+            information += joint - of_image - of_template + everything
+            by_window = self._measure.normalize == "window"
+            entropy += everything - (of_image if by_window else of_template)
+        share = np.divide(information, entropy, out=np.zeros_like(entropy), where=entropy > 0)
+        return np.asarray(np.clip(1 - share, 0, 1))
 
 
 @jit

@@ -1,25 +1,53 @@
 """Normalised cross-correlation, the baseline where tones change linearly."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.images import Image
-from ..engine.products import Pattern, TileProducts, for_each_product
+from .. import _checks
+from .._settings import Settings
+from ..engine import Image, Pattern, TileProducts, for_each_product
+from .base import Scorer
 from .template import Template
 
 
-class NCC:
-    """``1 - NCC`` in [0, 2], or ``1 - NCC^2`` in [0, 1]; colours are pooled."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NCC(Settings):
+    """``1 - NCC`` in [0, 2], or ``1 - NCC²`` in [0, 1]; colours are pooled.
 
-    def __init__(self, template: Template, *, squared: bool) -> None:
-        self._pattern = Pattern.from_greys(template.greys, template.mask)
+    By name: "ncc", and "ncc2" with squared=True.
+
+    Parameters
+    ----------
+    squared : bool
+        Whether an inverted window matches too.
+    """
+
+    squared: bool = False
+
+    def __post_init__(self) -> None:
+        self._set(squared=_checks.as_flag(self.squared, "squared"))
+
+    def prepare(self, template: Template) -> NCCScorer:
+        """Centre the template."""
+        template.check_contrast()
+        return NCCScorer(Pattern.from_greys(template.greys, template.mask), self.squared)
+
+
+class NCCScorer(Scorer):
+    """NCC with one template."""
+
+    def __init__(self, pattern: Pattern, squared: bool) -> None:
+        self._pattern = pattern
         self._squared = squared
 
-    def fill(self, image: Image, out: NDArray[Any], nothing: float, n_threads: int) -> None:
+    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
-        for_each_product(image, self._pattern, self._score, out, nothing, n_threads)
+        for_each_product(image, self._pattern, self._score, out, n_threads)
 
     def _score(self, tile: TileProducts) -> NDArray[np.float64]:
         squares = np.where(tile.squares > 0, tile.squares, np.nan)

@@ -1,5 +1,7 @@
 """Normalised unexplained variance: what a tone model of the template leaves open of a window."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,43 +10,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import binning
+from .. import _checks, binning
 from ..binning import Binning
-from ..engine.images import Image, unit_scale
-from ..engine.slices import Slices
-from ..engine.sums import TileSums, for_each_tile
-from ..tones import bases
-from ..tones.bases import Basis
-from ..tones.models import FewCurves, Monotone, PiecewiseConstant, Place, refuse_gains
+from ..engine import Image, Programs, Slices, TileSums, for_each_tile, unit_scale
+from ..results import ToneCurve
+from .base import Scorer
+from .bins import Binned, Cuts, report, spread
+from .models.constant import PiecewiseConstant
+from .models.curves import FewCurves, piecewise_linear, principal
+from .models.gain import Gain
+from .models.monotone import MonotoneModel
 from .template import Template
 
 # Slices for each bin, where curves are straight between the bins' edges, and where they are
-# chosen from several. More slices take more time; with these "nuv_adaptive" finds .004 more
-# of the photographs below than with one for each bin, with twice as many .005.
+# chosen from several. More slices take more time; with these AdaptiveNUV finds .004 more of
+# the photographs that PENALTY is tuned on than with one for each bin, with twice as many .005.
 _FINER_LINEAR = 4
 _FINER_ADAPTIVE = 1.5
 
 # Principal curves are taken until they explain this share of the expected tones.
-_ENOUGH = 0.99
+_SHARE_EXPLAINED = 0.99
 
-# What a curve costs: by which power of e it raises the score. Windows of images are no white
-# noise, for which log(d) / d would do. On photographs that the table of `benchmarks.detection`
-# is not made of, .12 and .16 find most (--tune).
-_PRICE = 0.16
-_MOST_CURVES = 6
+# What a curve costs: log score + penalty * curves is least, as in BIC. Windows of images are
+# no white noise, for which log(d) / d would do. On photographs that the table of
+# `benchmarks.detection` is not made of, .12 and .16 find most (--tune).
+PENALTY = 0.16
+
+Model = tuple[Sequence[Binning], Slices, PiecewiseConstant]
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """What may be asked of a tone model beyond its name; see `Matcher`."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ToneModel(Binned):
+    """A measure by a tone model, and which windows it refuses; for its options see `NUV`."""
 
-    n_curves: int | None = None
     polarity: str | None = None
     gain: tuple[float, float] | None = None
-    adjusted: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.polarity is not None:
+            choices = ("increasing", "decreasing")
+            self._set(polarity=_checks.one_of(self.polarity, "polarity", choices))
+        if self.gain is not None:
+            self._set(gain=_checks.as_range(self.gain, "gain", finite=False))
+        low, high = self.gain_limits
+        if not low <= high:
+            raise ValueError(
+                f"no gain between {self.gain} is {self.polarity}; every window would be refused"
+            )
 
     @property
-    def gains(self) -> tuple[float, float]:
+    def gain_limits(self) -> tuple[float, float]:
         """Limits of the gain, that of the polarity among them."""
         low, high = self.gain or (-math.inf, math.inf)
         if self.polarity == "increasing":
@@ -53,127 +69,255 @@ class Tuning:
             high = min(high, -math.ulp(0.0))
         return low, high
 
+    def prepare(self, template: Template) -> NUVScorer:
+        """Cut the template into slices, and make the tone model."""
+        return NUVScorer(template, *self._model(self.cut(template)), self)
 
-class NUV:
-    """Share of a window's variance that a tone model does not explain, in [0, 1].
+    def _model(self, cuts: Cuts) -> Model:
+        raise NotImplementedError
 
-    Windows with a gain beyond the limits, if there are any, give no evidence. `adjusted`:
-    all scores are divided by their mean for noise.
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NUV(ToneModel):
+    """PWC nUV: the share of a window's variance that the template's bins do not explain.
+
+    ``(Q - sum_j s_j^2 / n_j) / (Q - S^2 / d)``, in [0, 1], s_j and n_j being the sum and the
+    count of the window's greys in bin j, S and Q the sums of all d greys and squares (paper,
+    section 2). Any change of tones is forgiven, inversion included, unless limits are set.
+    By name: "nuv".
+
+    Parameters
+    ----------
+    bins : int, str, sequence of float, or None
+        How the template's greys are cut: a number of bins, never more than the template has
+        levels; a rule ("sturges", "rice", "sqrt", "scott", "fd", "auto"; see
+        `nuvmatch.binning.number_of_bins`); or bin edges that cover the template, for colour
+        also three sequences of edges. None: 8 bins, or fewer where the template has fewer
+        levels or less than twice as many pixels.
+    binning : {"optimal", "greedy", "kmeans", "equal_width", "equal_frequency"}
+        Which binner of `nuvmatch.binning` places that many bins. "optimal" explains most
+        of the expected tone curves, exactly.
+    tones : Family or callable, optional
+        The expected tone curves, for "optimal", "greedy", bins="auto", `CurvesNUV` and
+        `AdaptiveNUV`: a family of `nuvmatch.tones`, or a function ``f(levels, rng)`` that
+        returns a curve. None: the broad mixture `nuvmatch.tones.BROAD`.
+    levels_range : (float, float), optional
+        Which greys of the template are the tone levels 0 and 1. None: the range of uint8
+        and uint16; floats inside [0, 1] as they are; else the template's lowest and highest.
+    polarity : {"increasing", "decreasing"}, optional
+        Windows whose gain has the other sign give no evidence; `MonotoneNUV` fits curves
+        of this kind only.
+    gain : (float, float), optional
+        Windows whose gain is not between these give no evidence: the slope of the straight
+        line through window greys over template greys, both averaged in bins. Either may be
+        infinite.
+    adjusted : bool
+        Divide scores by their mean for white noise, ``(d - b) / (d - 1)`` for b bins
+        (Proposition 1; as an adjusted R² does): then that is 1 for all bins, masks and
+        sizes. Scores may exceed 1.
     """
 
-    def __init__(
-        self, template: Template, slices: Slices, model: PiecewiseConstant, tuning: Tuning
-    ) -> None:
-        self.slices = slices
-        self.model = model
-        self.limited = tuning.gains != (-math.inf, math.inf)
-        self._gains = tuning.gains
-        unit = unit_scale(float(abs(template.inside).max()))  # so that no square overflows
-        levels = self.slice_means(template.inside * unit)
-        self.levels = levels / unit  # mean of each slice, in the template's greys less its base
-        if self.limited:
-            weights = model.deviations(levels)
-            with np.errstate(over="ignore"):
-                self._slopes = weights / slices.counts / (weights**2 / slices.counts).sum() * unit
-            if not np.isfinite(self._slopes).all():
-                raise ValueError(
-                    "gain and polarity need a template with more contrast: its greys are "
-                    f"{np.ptp(self.levels):g} apart, so that gains leave the range of floats"
-                )
-        self._unit = 1.0
-        if tuning.adjusted:
-            free = slices.channels * (slices.pixels - 1)
-            self._unit = (free - model.freedom) / free
+    adjusted: bool = False
 
-    def slice_means(self, greys: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean of each slice, of greys (channels, pixels that count)."""
-        inside = self.slices.labels[:, self.slices.mask]
-        sums = [np.bincount(labels, own) for labels, own in zip(inside, greys, strict=True)]
-        return np.asarray(np.concatenate(sums) / self.slices.counts)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(adjusted=_checks.as_flag(self.adjusted, "adjusted"))
 
-    def fill(self, image: Image, out: NDArray[Any], nothing: float, n_threads: int) -> None:
-        """Fill a score map."""
-        counts, channel = self.slices.counts, self.slices.channel
-
-        def score(part: TileSums) -> None:
-            place = Place(nothing, out, part.tile.top, part.tile.left, part.tile.shape[1])
-            self.model.score(part.sums, part.totals, part.scatter, place)
-            if self.limited:
-                refuse_gains(
-                    part.sums, part.totals, counts, channel, *place,
-                    self._slopes, part.units(), *self._gains,
-                )  # fmt: skip
-
-        for_each_tile(image, self.slices, score, out.dtype, out.shape, n_threads)
-        if self._unit != 1:
-            out /= self._unit
+    def _model(self, cuts: Cuts) -> Model:
+        slices = Slices(spread(cuts.template, cuts.binnings))
+        return cuts.binnings, slices, PiecewiseConstant(slices.counts, slices.channel_of_slice)
 
 
-def piecewise_constant(template: Template, tuning: Tuning) -> NUV:
-    """Let each bin have any grey: the paper's measure."""
-    slices = Slices(template.labels)
-    return NUV(template, slices, PiecewiseConstant(slices.counts, slices.channel), tuning)
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LinearNUV(NUV):
+    """nUV by tone curves that are continuous, and straight between the bins' edges.
+
+    It sums 4 slices for each bin, by k-means. By name: "nuv_linear".
+
+    Parameters
+    ----------
+    bins, binning, tones, levels_range, polarity, gain, adjusted
+        As for `NUV`.
+    """
+
+    def _model(self, cuts: Cuts) -> Model:
+        fine = cuts.finer(_FINER_LINEAR, "kmeans")
+        slices, unit = Slices(spread(cuts.template, fine)), cuts.template.unit
+        levels = slices.means(cuts.template.inside * unit) / unit
+        bases = [
+            piecewise_linear(levels[slices.channel_of_slice == c], cut.counts, coarse.edges)
+            for c, (cut, coarse) in enumerate(zip(fine, cuts.binnings, strict=True))
+        ]
+        return fine, slices, _few_curves(slices, bases)
 
 
-def monotone(template: Template, tuning: Tuning) -> NUV:
-    """Let greys rise from bin to bin, or fall."""
-    slices = Slices(template.labels)
-    rising, falling = tuning.polarity != "decreasing", tuning.polarity != "increasing"
-    model = Monotone(slices.counts, slices.channel, rising, falling)
-    return NUV(template, slices, model, tuning)
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MonotoneNUV(NUV):
+    """nUV by greys that rise from bin to bin, or fall: the better of both.
+
+    By name: "nuv_monotone".
+
+    Parameters
+    ----------
+    bins, binning, tones, levels_range, polarity, gain, adjusted
+        As for `NUV`.
+    """
+
+    def _model(self, cuts: Cuts) -> Model:
+        binnings, slices, constant = super()._model(cuts)
+        rising, falling = self.polarity != "decreasing", self.polarity != "increasing"
+        return (
+            binnings,
+            slices,
+            MonotoneModel(constant.counts, constant.channel_of_slice, rising, falling),
+        )
 
 
-def piecewise_linear(template: Template, tuning: Tuning) -> NUV:
-    """Let tone curves be continuous, and straight between the bins' edges."""
-    fine = template.finer(_FINER_LINEAR, "kmeans")
-    own = [
-        bases.piecewise_linear(levels, cut.counts, coarse.edges)
-        for levels, cut, coarse in zip(template.means(fine), fine, template.cuts, strict=True)
-    ]
-    return _few_curves(template, tuning, fine, own)
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CurvesNUV(NUV):
+    """nUV by sums of the principal curves of the expected tones.
+
+    By name: "nuv_curves".
+
+    Parameters
+    ----------
+    bins, binning, tones, levels_range, polarity, gain, adjusted
+        As for `NUV`.
+    n_curves : int, optional
+        How many curves. None: as many as explain 99 % of the expected tones.
+    """
+
+    n_curves: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_curves is not None:
+            self._set(n_curves=_checks.as_integer(self.n_curves, "n_curves", 1))
+
+    def _model(self, cuts: Cuts) -> Model:
+        bases = []
+        for c, cut in enumerate(cuts.binnings):
+            basis, shares = _principal(cuts, c, cut)
+            enough = int(np.searchsorted(np.cumsum(shares), _SHARE_EXPLAINED)) + 1
+            bases.append(basis[: self.n_curves or enough])
+        slices = Slices(spread(cuts.template, cuts.binnings))
+        return cuts.binnings, slices, _few_curves(slices, bases)
 
 
-def principal_curves(template: Template, tuning: Tuning) -> NUV:
-    """Let tone curves be sums of the principal curves of the expected ones."""
-    own = []
-    for c in range(len(template.cuts)):
-        basis, shares = _principal(template, c, template.cuts[c])
-        enough = int(np.searchsorted(np.cumsum(shares), _ENOUGH)) + 1
-        own.append(basis[: tuning.n_curves or enough])
-    return _few_curves(template, tuning, template.cuts, own)
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AdaptiveNUV(ToneModel):
+    """nUV by as few principal curves of the expected tones as are worth their penalty.
 
+    The least over K of ``exp(0.16 K)`` times the share that the first K curves leave open,
+    in [0, 1]. It sums 1.5 slices for each bin, unless edges are given. By name:
+    "nuv_adaptive".
 
-def adaptive(template: Template, tuning: Tuning) -> NUV:
-    """Let them be sums of as few of these as it takes, each at a price."""
-    most = tuning.n_curves or _MOST_CURVES
-    fine: Sequence[Binning] = template.cuts
-    if template.binner is not None:  # edges that were given stay what they are
-        best = template.binner in ("optimal", "greedy", "kmeans")
-        fine = template.finer(_FINER_ADAPTIVE, template.binner if best else "kmeans")
-    own = [_principal(template, c, cut)[0][:most] for c, cut in enumerate(fine)]
-    return _few_curves(template, tuning, fine, own, _PRICE)
+    Parameters
+    ----------
+    bins, binning, tones, levels_range, polarity, gain
+        As for `NUV`.
+    n_curves : int
+        How many curves at most.
+    """
+
+    n_curves: int = 6
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(n_curves=_checks.as_integer(self.n_curves, "n_curves", 1))
+
+    def _model(self, cuts: Cuts) -> Model:
+        fine: Sequence[Binning] = cuts.binnings
+        if not self._edges_given:
+            best = self.binning in ("optimal", "greedy", "kmeans")
+            fine = cuts.finer(_FINER_ADAPTIVE, self.binning if best else "kmeans")
+        bases = [_principal(cuts, c, cut)[0][: self.n_curves] for c, cut in enumerate(fine)]
+        slices = Slices(spread(cuts.template, fine))
+        return fine, slices, _few_curves(slices, bases, PENALTY)
 
 
 def _few_curves(
-    template: Template,
-    tuning: Tuning,
-    cuts: Sequence[Binning],
-    own: Sequence[Basis],
-    price: float = 0.0,
-) -> NUV:
-    slices = Slices(template.spread(cuts))
-    model = FewCurves.of(slices.counts, slices.channel, own, price)
-    if model.freedom >= slices.channels * (slices.pixels - 1):
+    slices: Slices, bases: Sequence[NDArray[np.float64]], penalty: float = 0.0
+) -> FewCurves:
+    model = FewCurves.of(slices.counts, slices.channel_of_slice, bases, penalty)
+    if model.degrees_of_freedom >= slices.channels * (slices.pixels - 1):
         raise ValueError(
             f"{len(model.curves)} curves for {slices.pixels} pixels: every window would match; "
             "ask for fewer bins or curves, or for a larger template"
         )
-    return NUV(template, slices, model, tuning)
+    return model
 
 
-def _principal(template: Template, c: int, cut: Binning) -> tuple[Basis, NDArray[np.float64]]:
+def _principal(cuts: Cuts, c: int, cut: Binning) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Find the principal curves over the slices of a channel, and the share of each."""
-    values = binning.group_values(template.inside[c])
+    values = binning.group_values(cuts.template.inside[c])
     levels, firsts, counts = np.unique(values, return_index=True, return_counts=True)
-    curves = template.sample_curves(values) or binning.Curves(levels[None])
-    return bases.principal(curves, cut.labels[firsts], counts)
+    curves = cuts.sample_curves(values) or binning.Curves(levels[None])
+    return principal(curves, cut.labels[firsts], counts)
+
+
+class NUVScorer(Scorer):
+    """Share of a window's variance that a tone model of one template does not explain."""
+
+    def __init__(
+        self,
+        template: Template,
+        binnings: Sequence[Binning],
+        slices: Slices,
+        model: PiecewiseConstant,
+        measure: ToneModel,
+    ) -> None:
+        self.bins = report(template, binnings, slices.labels)
+        self.model = model
+        self._template = template
+        self._slices = slices
+        self._programs = Programs(slices)
+        levels = slices.means(template.inside * template.unit)
+        self._levels = levels / template.unit
+        self._gain = Gain.of(model, levels, template.unit)
+        self._limits = None
+        if measure.gain_limits != (-math.inf, math.inf):
+            self._limits = measure.gain_limits
+            if not self._gain.usable:
+                raise ValueError(
+                    "gain and polarity need a template with more contrast: its greys are "
+                    f"{np.ptp(self._levels):g} apart, so that gains leave the range of floats"
+                )
+        self._noise = 1.0
+        if isinstance(measure, NUV) and measure.adjusted:
+            free = slices.channels * (slices.pixels - 1)
+            self._noise = (free - model.degrees_of_freedom) / free
+
+    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
+        """Fill a score map."""
+        for_each_tile(image, self._programs, self._score, out, n_threads)
+        if self._noise != 1:
+            out /= self._noise
+
+    def _score(self, tile: TileSums, out: NDArray[Any]) -> None:
+        self.model.score(tile, out)
+        if self._limits is not None:
+            self._gain.refuse(tile, out, self._limits)
+
+    def tone_curve(self, window: NDArray[Any]) -> tuple[ToneCurve, ...]:
+        """Mean level of each slice, and the grey that the model has for it in a window."""
+        greys, unit, base = self._greys(window)
+        scatter = float((greys.var(axis=1) * self._template.pixels).sum())
+        values = self.model.fit(self._slices.means(greys), scatter) / unit + base
+        levels = self._levels + self._template.base
+        return tuple(
+            ToneCurve(tuple(levels[own].tolist()), tuple(values[own].tolist()))
+            for own in self.model.own
+        )
+
+    def gain(self, window: NDArray[Any]) -> float | None:
+        """Slope of the straight line through window greys over template greys."""
+        greys, unit, _ = self._greys(window)
+        gain = self._gain.of_window(self._slices.means(greys)) / unit
+        return gain if math.isfinite(gain) else None
+
+    def _greys(self, window: NDArray[Any]) -> tuple[NDArray[np.float64], float, int]:
+        """Greys of a window that count, less a base and times a unit: no sum overflows."""
+        greys, base = _checks.as_floats(window[:, self._template.mask])
+        unit = unit_scale(float(abs(greys).max()))
+        return greys * unit, unit, base

@@ -1,26 +1,42 @@
 """Sum of squared differences, the baseline where tones do not change."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.images import Image
-from ..engine.products import Pattern, TileProducts, for_each_product
+from .._settings import Settings
+from ..engine import Image, Pattern, TileProducts, for_each_product
+from .base import Scorer
 from .template import Template
 
 
-class SSD:
-    """``sum (w - t)^2 / (sum w^2 + sum t^2)``, cut at 1; 0 where both are 0 throughout."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SSD(Settings):
+    """``sum (w - t)² / (sum w² + sum t²)``, cut at 1; 0 where both are 0 throughout.
+
+    Flat templates and windows count as any other. By name: "ssd".
+    """
+
+    def prepare(self, template: Template) -> SSDScorer:
+        """Centre the template."""
+        return SSDScorer(template)
+
+
+class SSDScorer(Scorer):
+    """Squared differences from one template."""
 
     def __init__(self, template: Template) -> None:
         self._pattern = Pattern.from_greys(template.greys, template.mask)
         self._base = template.base
         self._pixels = template.pixels
 
-    def fill(self, image: Image, out: NDArray[Any], nothing: float, n_threads: int) -> None:
+    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
-        for_each_product(image, self._pattern, self._score, out, nothing, n_threads)
+        for_each_product(image, self._pattern, self._score, out, n_threads)
 
     def _score(self, tile: TileProducts) -> NDArray[np.float64]:
         """Put the sums together from means and deviations, which lose no digits."""

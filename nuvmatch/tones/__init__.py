@@ -1,6 +1,6 @@
-"""Tones answer: which tone curves are expected, and how do slice sums become a score.
+"""Tones answer: which tone curves are expected.
 
-They know curves over levels and bins, and nothing of images.
+They know curves over levels, and nothing of images.
 """
 
 from .cross_product import cross_product

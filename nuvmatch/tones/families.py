@@ -12,7 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import as_greys, as_integer, as_number, as_range
+from .._checks import as_flag, as_greys, as_integer, as_number, as_range
+from .._settings import Settings
 
 Curve = NDArray[np.float64]
 Seed = int | np.random.Generator
@@ -26,14 +27,43 @@ class Family(Protocol):
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
 
 
+class _Family(Settings):
+    _prefix = "tones."
+
+
+@dataclass(frozen=True, repr=False)
+class FromFunction(_Family):
+    """Curves from a Python function ``f(levels, rng) -> curve``."""
+
+    function: Callable[[NDArray[np.float64], np.random.Generator], ArrayLike]
+
+    def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
+        """Draw n curves and return their values at the levels, shape (n, d_τ)."""
+        rng = np.random.default_rng(rng)
+        curves = [as_greys(self.function(levels, rng), "a curve of tones") for _ in range(n)]
+        return np.array(curves, np.float64)
+
+
+def as_family(family: Any) -> Family:
+    """Take a family, or a function ``f(levels, rng)`` that returns a curve."""
+    if isinstance(family, Family) and not isinstance(family, type):
+        return family
+    if callable(family) and not isinstance(family, type):
+        return FromFunction(family)
+    raise TypeError(
+        f"tones is {family!r}; it must be a family of nuvmatch.tones, or a function "
+        "f(levels, rng) that returns a curve"
+    )
+
+
 def _log_uniform(
     rng: np.random.Generator, interval: tuple[float, float], n: int
 ) -> NDArray[np.float64]:
     return np.exp(rng.uniform(math.log(interval[0]), math.log(interval[1]), n))
 
 
-@dataclass(frozen=True)
-class Gamma:
+@dataclass(frozen=True, repr=False)
+class Gamma(_Family):
     """``τ^γ``, with γ between `low` and `high`.
 
     Parameters
@@ -49,8 +79,8 @@ class Gamma:
     log: bool = False
 
     def __post_init__(self) -> None:
-        as_number(self.low, "low", np.finfo(float).tiny)
-        as_number(self.high, "high", self.low)
+        self._set(low=as_number(self.low, "low", np.finfo(float).tiny))
+        self._set(high=as_number(self.high, "high", self.low), log=as_flag(self.log, "log"))
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
@@ -62,8 +92,8 @@ class Gamma:
         return np.asarray(np.clip(levels, 0, None) ** gammas[:, np.newaxis])
 
 
-@dataclass(frozen=True)
-class Exposure:
+@dataclass(frozen=True, repr=False)
+class Exposure(_Family):
     """``gain * τ + offset``, clipped to [0, 1]: under- and over-exposure.
 
     Parameters
@@ -76,8 +106,9 @@ class Exposure:
     offset: tuple[float, float] = (-0.3, 0.3)
 
     def __post_init__(self) -> None:
-        as_number(as_range(self.gain, "gain")[0], "gain", np.finfo(float).tiny)
-        as_range(self.offset, "offset")
+        self._set(gain=as_range(self.gain, "gain"))
+        self._set(offset=as_range(self.offset, "offset"))
+        as_number(self.gain[0], "gain", np.finfo(float).tiny)
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
@@ -87,8 +118,8 @@ class Exposure:
         return np.asarray(np.clip(gains * levels + offsets, 0, 1))
 
 
-@dataclass(frozen=True)
-class Sigmoid:
+@dataclass(frozen=True, repr=False)
+class Sigmoid(_Family):
     """``1 / (1 + exp(-slope (τ - centre)))``: more or less contrast in the middle tones.
 
     Parameters
@@ -101,8 +132,9 @@ class Sigmoid:
     centre: tuple[float, float] = (0.2, 0.8)
 
     def __post_init__(self) -> None:
-        as_number(as_range(self.slope, "slope")[0], "slope", np.finfo(float).tiny)
-        as_range(self.centre, "centre")
+        self._set(slope=as_range(self.slope, "slope"))
+        self._set(centre=as_range(self.centre, "centre"))
+        as_number(self.slope[0], "slope", np.finfo(float).tiny)
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
@@ -112,8 +144,8 @@ class Sigmoid:
         return np.asarray(0.5 * (1 + np.tanh(0.5 * slopes * (np.asarray(levels) - centres))))
 
 
-@dataclass(frozen=True)
-class Monotone:
+@dataclass(frozen=True, repr=False)
+class Monotone(_Family):
     """Random increasing curves from 0 to 1: straight between knots, rises Dirichlet.
 
     Parameters
@@ -125,7 +157,7 @@ class Monotone:
     pieces: int = 8
 
     def __post_init__(self) -> None:
-        as_integer(self.pieces, "pieces", 1)
+        self._set(pieces=as_integer(self.pieces, "pieces", 1))
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
@@ -140,8 +172,8 @@ def hats(levels: NDArray[np.float64], pieces: int) -> NDArray[np.float64]:
     return np.maximum(1 - abs(place - np.arange(pieces + 1)[:, np.newaxis]), 0)
 
 
-@dataclass(frozen=True)
-class Smooth:
+@dataclass(frozen=True, repr=False)
+class Smooth(_Family):
     """Random smooth curves of any shape, inverted and solarised ones among them.
 
     Cosine series ``sum_k a_k cos(π k τ)`` with normal a_k of standard deviation
@@ -156,7 +188,7 @@ class Smooth:
     length: float = 0.25
 
     def __post_init__(self) -> None:
-        as_number(self.length, "length", 0.01)
+        self._set(length=as_number(self.length, "length", 0.01, np.finfo(float).max))
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
@@ -167,19 +199,22 @@ class Smooth:
         return np.asarray(np.einsum("nk,kd->nd", weights, waves))
 
 
-@dataclass(frozen=True)
-class Inverted:
+@dataclass(frozen=True, repr=False)
+class Inverted(_Family):
     """``1 - m(τ)`` for the curves m of another family."""
 
     family: Family
+
+    def __post_init__(self) -> None:
+        self._set(family=as_family(self.family))
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
         return np.asarray(1 - self.family.sample(levels, n, rng))
 
 
-@dataclass(frozen=True)
-class Mixture:
+@dataclass(frozen=True, repr=False)
+class Mixture(_Family):
     """Curves of several families.
 
     Parameters
@@ -196,6 +231,7 @@ class Mixture:
     def __post_init__(self) -> None:
         if not self.families:
             raise ValueError("families is empty; a mixture is of at least one")
+        self._set(families=tuple(map(as_family, self.families)))
         if self.weights is None:
             return
         if len(self.weights) != len(self.families):
@@ -203,8 +239,8 @@ class Mixture:
                 f"weights are {len(self.weights)} for {len(self.families)} families; they must "
                 "be as many"
             )
-        for weight in self.weights:
-            as_number(weight, "weights", 0, np.finfo(float).max)
+        most = np.finfo(float).max
+        self._set(weights=tuple(as_number(one, "weights", 0, most) for one in self.weights))
         if not sum(self.weights) > 0:
             raise ValueError("weights are all 0; some family must be possible")
 
@@ -220,8 +256,8 @@ class Mixture:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Gaussian:
+@dataclass(frozen=True, repr=False)
+class Gaussian(_Family):
     """Normal curves with a given mean and covariance over the levels.
 
     Parameters
@@ -233,7 +269,7 @@ class Gaussian:
 
     mean: ArrayLike
     covariance: ArrayLike
-    _root: NDArray[np.float64] = field(init=False, repr=False)
+    _root: NDArray[np.float64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         covariance = as_greys(self.covariance, "covariance").astype(np.float64)
@@ -251,7 +287,9 @@ class Gaussian:
                 f"covariance has the negative eigenvalue {eigenvalues[0]:g}; it must be "
                 "positive semi-definite"
             )
-        object.__setattr__(self, "_root", vectors * np.sqrt(np.maximum(eigenvalues, 0)))
+        mean = as_greys(self.mean, "mean").astype(np.float64)
+        self._set(mean=tuple(mean.tolist()), covariance=tuple(map(tuple, covariance.tolist())))
+        self._set(_root=vectors * np.sqrt(np.maximum(eigenvalues, 0)))
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
@@ -264,8 +302,8 @@ class Gaussian:
         return np.asarray(mean + normal @ self._root.T)
 
 
-@dataclass(frozen=True)
-class Spherical:
+@dataclass(frozen=True, repr=False)
+class Spherical(_Family):
     """``τ`` plus independent normal deviations of each level (paper, Proposition 4).
 
     Parameters
@@ -277,7 +315,7 @@ class Spherical:
     sigma: float
 
     def __post_init__(self) -> None:
-        as_number(self.sigma, "sigma", 0, np.finfo(float).max)
+        self._set(sigma=as_number(self.sigma, "sigma", 0, np.finfo(float).max))
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
@@ -329,6 +367,28 @@ class FromPairs:
             place = np.clip(np.rint(scaled[good] * (self._levels - 1)), 0, self._levels - 1)
             self._pairs.append((place.astype(np.int64), target.ravel()[good].astype(np.float64)))
 
+    def __str__(self) -> str:
+        return f"tones.FromPairs(<{len(self._pairs)} pairs>)"
+
+    def __repr__(self) -> str:
+        """Write what is kept of the images: a level and a grey for each pixel."""
+        pairs = tuple((place.tolist(), target.tolist()) for place, target in self._pairs)
+        return (
+            f"tones.FromPairs({pairs!r}, value_range=(0.0, {self._levels - 1.0}), "
+            f"levels={self._levels})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FromPairs) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+    @property
+    def _content(self) -> tuple[Any, ...]:
+        pixels = ((place.tobytes(), target.tobytes()) for place, target in self._pairs)
+        return self._levels, *pixels
+
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
         rng = np.random.default_rng(rng)
@@ -342,19 +402,6 @@ class FromPairs:
             known = occurs / (self._levels - 1)
             curve[:] = np.interp(levels, known, sums[occurs] / counts[occurs])
         return curves
-
-
-@dataclass(frozen=True)
-class FromFunction:
-    """Curves from a Python function ``f(levels, rng) -> curve``."""
-
-    function: Callable[[NDArray[np.float64], np.random.Generator], ArrayLike]
-
-    def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
-        """Draw n curves and return their values at the levels, shape (n, d_τ)."""
-        rng = np.random.default_rng(rng)
-        curves = [as_greys(self.function(levels, rng), "a curve of tones") for _ in range(n)]
-        return np.array(curves, np.float64)
 
 
 BROAD = Mixture((Gamma(0.25, 4.0, log=True), Monotone(8), Smooth(0.25)))
@@ -376,32 +423,22 @@ NAMED: dict[str, Family] = {
 }
 
 
-def as_family(family: Any) -> Family:
-    """Take a family, or a function ``f(levels, rng)`` that returns a curve."""
-    if isinstance(family, Family) and not isinstance(family, type):
-        return family
-    if callable(family) and not isinstance(family, type):
-        return FromFunction(family)
-    raise TypeError(
-        f"tones is {family!r}; it must be a family of nuvmatch.tones, or a function "
-        "f(levels, rng) that returns a curve"
-    )
-
-
 def sensor_range(
-    greys: NDArray[Any], dtype: np.dtype[Any], value_range: tuple[float, float] | None
+    greys: NDArray[Any], dtype: np.dtype[Any], levels_range: tuple[float, float] | None
 ) -> tuple[float, float]:
     """Tell which greys of a type are the levels 0 and 1.
 
-    For uint8 and uint16 the ends of their range; for floats inside [0, 1] these; else
-    `value_range`, or without it the lowest and highest of the greys.
+    Those of `levels_range`; without it for uint8 and uint16 the ends of their range, for
+    floats inside [0, 1] these, else the lowest and highest of the greys.
     """
+    if levels_range is not None:
+        return levels_range
     if dtype in (np.uint8, np.uint16):
         return 0.0, float(np.iinfo(dtype).max)
     low, high = float(greys.min()), float(greys.max())
     if dtype.kind == "f" and low >= 0 and high <= 1:
         return 0.0, 1.0
-    return value_range or (low, high)
+    return low, high
 
 
 def scale_levels(greys: NDArray[Any], ends: tuple[float, float]) -> NDArray[np.float64]:

@@ -1,0 +1,207 @@
+"""Joint histograms of every window: what each bin of the image holds of the template.
+
+A bin of the image is an image of its own, 1 where a pixel falls into the bin and 0 elsewhere.
+The last bin is what the others leave over.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import jit
+from .additions import LANES
+from .boxes import box_sums
+from .covers import ACCUMULATORS
+from .fourier import Correlator, error_bound
+from .images import Image
+from .moments import tile_moments
+from .plan import addition_tile, inside_way, product_tile
+from .products import Pattern
+from .programs import Program, Programs, add_up
+from .slices import Slices
+from .sums import tolerance
+from .threads import Tile, run, scratch, tiles
+
+_BYTES = ACCUMULATORS[np.dtype(np.uint8)]
+
+
+Counts = Iterator[NDArray[np.int32]]
+BinSums = Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]
+Shape = tuple[int, int]
+
+
+def for_each_count(
+    image: Image,
+    bins: NDArray[Any],
+    number: int,
+    mask: Programs,
+    slices: Sequence[Programs],
+    score: Callable[[Shape, Callable[[int], Counts]], NDArray[np.float64]],
+    out: NDArray[Any],
+    n_threads: int,
+) -> None:
+    """Fill a score map from the joint histogram of every window's bins with slices.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (channels, H, W)
+        The bin of each pixel of the image, 0 .. number - 1.
+    mask : Programs
+        Of all pixels that count. Windows flat or bad there give no evidence: NaN.
+    slices : sequence of Programs
+        Of each channel by itself.
+    score : callable
+        Returns the scores of a tile, given their shape, which may have more columns than the
+        tile, and a function that yields for a channel how many pixels of each slice, (slices,
+        rows, columns), fall into one bin of the image after the other. These are overwritten
+        by the next.
+    out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
+    """
+    programs = [
+        own.additions(_BYTES, 1, searched=own.worth_a_search(_BYTES, out.size * number, exact=True))
+        for own in slices
+    ]
+
+    def score_tile(tile: Tile) -> NDArray[np.float64]:
+        shape = tile.shape[0], -(-tile.shape[1] // LANES) * LANES
+
+        def counts(c: int) -> Counts:
+            under = bins[c][tile.under(slices[c].slices.shape)]
+            return _counts(under, number, slices[c].slices, programs[c], shape)
+
+        return score(shape, counts)
+
+    most = max(own.slices.counts.size for own in slices)
+    _fill(image, mask, tiles(out.shape, *addition_tile(most)), score_tile, out, n_threads)
+
+
+def _counts(
+    under: NDArray[Any], number: int, slices: Slices, program: Program, shape: Shape
+) -> Counts:
+    """Count the pixels of slices in each bin of what is under a tile."""
+    height, width = slices.shape
+    plane = scratch.array("in bin", (1, len(under), shape[1] + width - 1), np.uint8)
+    plane[:, :, under.shape[1] :] = 0
+    in_bin = scratch.array("window sums", (1, *shape), np.uint32)
+    cells = scratch.array("cells", (program.plane.size, *shape), _BYTES.wide)
+    rest = scratch.array("rest", (slices.counts.size, *shape), _BYTES.wide)
+    rest[:] = slices.counts[:, None, None]
+    for i in range(number - 1):
+        np.equal(under, i, out=plane[0, :, : under.shape[1]])
+        box_sums(plane.astype(np.uint16), height, width, in_bin)
+        add_up(plane, program, in_bin, cells)
+        yield cells[: len(rest)]
+        rest -= cells[: len(rest)]
+    yield rest
+
+
+def for_each_bin_sum(
+    image: Image,
+    bins: NDArray[Any],
+    number: int,
+    pattern: Pattern,
+    score: Callable[[Shape, Callable[[int], BinSums]], NDArray[np.float64]],
+    out: NDArray[Any],
+    n_threads: int,
+) -> None:
+    """Fill a score map from the sums of a pattern over every window's bins.
+
+    Parameters
+    ----------
+    score : callable
+        Returns the scores of a tile, given their shape, and a function that yields for a
+        channel the sums of the pattern's numbers, and the counts of pixels, (rows, columns),
+        in one bin of the image after the other. These are overwritten by the next. Counts are
+        whole numbers, and so are sums where the pattern's numbers are.
+
+    Other parameters are those of `for_each_count`.
+    """
+    most = product_tile(pattern.mask.shape, out.shape, 1)
+    correlator = pattern.correlator(most, counts=True)
+
+    def score_tile(tile: Tile) -> NDArray[np.float64]:
+        def sums(c: int) -> BinSums:
+            under = bins[c][tile.under(pattern.mask.shape)]
+            return _bin_sums(under, number, pattern, correlator, c, tile.shape)
+
+        return score(tile.shape, sums)
+
+    _fill(image, pattern.programs, tiles(out.shape, *most), score_tile, out, n_threads)
+
+
+def _bin_sums(
+    under: NDArray[Any], number: int, pattern: Pattern, correlator: Correlator, c: int, shape: Shape
+) -> BinSums:
+    """Sum a channel of a pattern over each bin of what is under a tile, two bins at a time."""
+    energy = float((pattern.planes[c] ** 2).sum())
+    integral = pattern.integral and error_bound(float(under.size), energy) < 0.25
+    found = scratch.array("of two bins", (2, 2, *shape), np.float64)
+    rest = np.empty((2, *shape))
+    rest[0], rest[1] = pattern.sums[c], np.count_nonzero(pattern.mask)
+    last = number - 1
+    for j in range(0, last, 2):
+        second = (under == j + 1) & (j + 1 < last)
+        spectrum = correlator.transform(under == j, second)
+        sums = correlator.correlate(spectrum, c, shape).copy()
+        counts = correlator.correlate(spectrum, len(pattern.planes), shape)
+        take_two_bins(sums, counts, integral, found, rest)
+        yield found[0, 0], found[0, 1]
+        if j + 1 < last:
+            yield found[1, 0], found[1, 1]
+    yield rest[0], rest[1]
+
+
+def _fill(
+    image: Image,
+    mask: Programs,
+    todo: list[Tile],
+    score: Callable[[Tile], NDArray[np.float64]],
+    out: NDArray[Any],
+    n_threads: int,
+) -> None:
+    """Fill a score map tile by tile, with NaN where windows give no evidence."""
+    accuracy, inside = tolerance(out.dtype), inside_way(image, mask, todo)
+
+    def task(tile: Tile) -> None:
+        evidence = tile_moments(image, mask, tile, accuracy, inside).exact().scatter > 0
+        out[tile.place] = np.where(evidence, score(tile)[:, : tile.shape[1]], np.nan)
+
+    run(task, todo, n_threads)
+
+
+@jit
+def take_two_bins(
+    sums: NDArray[np.complex128],
+    counts: NDArray[np.complex128],
+    integral: bool,
+    found: NDArray[np.float64],
+    rest: NDArray[np.float64],
+) -> None:
+    """Take apart what two bins have been correlated to, and take it from what is left over.
+
+    Parameters
+    ----------
+    sums, counts : ndarray of shape (rows, columns)
+        Of the first bin in the real part, of the second in the imaginary one. Counts, and
+        sums if `integral`, are whole numbers but for rounding.
+    found : ndarray of shape (2, 2, rows, columns), filled
+        Sum and count of either bin.
+    rest : ndarray of shape (2, rows, columns), from which sums and counts are taken
+
+    Plain twin: ``naive.bin_sums``.
+    """
+    rows, columns = sums.shape
+    for y in range(rows):
+        for x in range(columns):
+            first, second = sums[y, x].real, sums[y, x].imag
+            if integral:
+                first, second = np.rint(first), np.rint(second)
+            found[0, 0, y, x] = first
+            found[1, 0, y, x] = second
+            rest[0, y, x] = rest[0, y, x] - first - second
+            first, second = np.rint(counts[y, x].real), np.rint(counts[y, x].imag)
+            found[0, 1, y, x] = first
+            found[1, 1, y, x] = second
+            rest[1, y, x] = rest[1, y, x] - first - second

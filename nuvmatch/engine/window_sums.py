@@ -1,0 +1,179 @@
+"""Sums of numbers and of their squares over every window of a tile."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import jit
+from .boxes import box_sums, power_sums
+from .covers import ACCUMULATORS
+from .programs import Program, Programs, add_up
+from .slices import Slices
+from .threads import scratch
+
+# Over which pixels sums are taken to have those under a mask: over all, for there is no mask;
+# over all less those outside; or over the pixels themselves, one by one or by transforms.
+# Whole numbers have the same sums by each way; floats would lose digits by any but "pixels".
+Inside = Literal["everything", "outside", "pixels", "transforms"]
+
+
+def window_sums(
+    patch: NDArray[Any], magnitude: int, shape: tuple[int, int]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Sum numbers and their squares over all pixels of each window.
+
+    Parameters
+    ----------
+    patch : ndarray of shape (channels, rows + h - 1, columns + w - 1)
+    magnitude : int
+        Of whole numbers, at most.
+    shape : (int, int)
+        h and w.
+
+    Returns
+    -------
+    sums, squares : ndarray of shape (channels, rows, columns)
+        Overwritten by the next call.
+    """
+    channels, height, width = patch.shape
+    rows, columns = height - shape[0] + 1, width - shape[1] + 1
+    if patch.dtype == np.float64:
+        sums = scratch.array("moments", (2 * channels, rows, columns), np.float64)
+        powers = scratch.array("powers", (2 * channels, height, width), np.float64)
+        powers[:channels] = patch
+        np.multiply(patch, patch, out=powers[channels:])
+        box_sums(powers, *shape, sums)
+    else:
+        narrow = patch.dtype == np.uint8 and shape[0] * shape[1] * magnitude**2 < 2**32
+        kind = np.uint32 if narrow else np.int64
+        sums = scratch.array("moments", (2 * channels, rows, columns), kind)
+        power_sums(patch, *shape, sums[:channels], sums[channels:])
+    return sums[:channels], sums[channels:]
+
+
+def inner_sums(
+    patch: NDArray[Any],
+    magnitude: int,
+    programs: Programs,
+    inside: Inside,
+    sums: NDArray[Any],
+    squares: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Sum numbers and their squares over the pixels of each window that count.
+
+    Parameters are those of `window_sums`, and what that returns.
+    """
+    match inside:
+        case "everything":
+            return sums, squares
+        case "transforms":
+            return _by_transforms(patch, programs, sums)
+        case "pixels":
+            powers = np.concatenate([patch, patch * patch])
+            inner = _mask_sums(
+                powers, programs.additions_inside(ACCUMULATORS[patch.dtype], len(powers)), sums
+            )
+            return inner[: len(patch)], inner[len(patch) :]
+    # Squares come in two halves, so that each is as narrow as the numbers themselves.
+    half = magnitude.bit_length()
+    c = len(patch)
+    powers = np.multiply(patch, patch, dtype=np.uint16 if patch.dtype == np.uint8 else np.int64)
+    stack = scratch.array("numbers and halves", (3 * c, *patch.shape[1:]), patch.dtype)
+    stack[:c] = patch
+    stack[c : 2 * c] = powers >> half
+    stack[2 * c :] = powers & (2**half - 1)
+    program = programs.additions_outside(ACCUMULATORS[patch.dtype], 2**half - 1, len(stack))
+    outside = _mask_sums(stack, program, sums)
+    inner, inner_squares = scratch.array("inner", (2, *sums.shape), sums.dtype)
+    take_outside(sums, squares, outside, 2**half, inner, inner_squares)
+    return inner, inner_squares
+
+
+def _by_transforms(
+    patch: NDArray[Any], programs: Programs, like: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Correlate with the mask: numbers and squares as one complex number."""
+    totals, squares = np.empty((2, *like.shape), like.dtype)
+    shape, pixels = (like.shape[1], like.shape[2]), programs.slices.pixels
+    correlator = programs.mask_correlator(shape)
+    for c, plane in enumerate(patch):
+        powers = np.empty(plane.shape, np.complex128)
+        powers.real = plane
+        np.multiply(powers.real, powers.real, out=powers.imag)
+        mean = powers.mean()
+        origin = complex(np.rint(mean.real), np.rint(mean.imag))
+        powers -= origin
+        found = correlator.correlate(correlator.transform(powers), 0, shape)
+        totals[c] = np.rint(found.real) + origin.real * pixels
+        squares[c] = np.rint(found.imag) + origin.imag * pixels
+    return totals, squares
+
+
+def bad_counts(bad: NDArray[np.uint8], programs: Programs, rows: int) -> NDArray[Any]:
+    """Count the bad pixels (1, rows + h - 1, columns + w - 1) of each window that would count."""
+    slices = programs.slices
+    counts = np.empty((1, rows, bad.shape[2] - slices.shape[1] + 1), np.uint32)
+    box_sums(bad.astype(np.uint16), *slices.shape, counts)
+    if slices.full:
+        return np.asarray(counts[0])
+    program = programs.additions_outside(ACCUMULATORS[bad.dtype], 1, 1)
+    return np.asarray(counts[0] - _mask_sums(bad, program, counts)[0])
+
+
+def flat_windows(raw: NDArray[Any], slices: Slices, rows: int) -> NDArray[np.bool_]:
+    """Find the windows that are flat also outside the mask.
+
+    They are the only ones of which there can be very many to sum again.
+    """
+    height, width = slices.shape
+    steps = np.zeros((rows, raw.shape[2] - width + 1), np.int64)
+    for differs, size in (
+        (raw[:, :, 1:] != raw[:, :, :-1], (height, width - 1)),
+        (raw[:, 1:] != raw[:, :-1], (height - 1, width)),
+    ):
+        if min(size) > 0:
+            found = np.empty((len(raw), *steps.shape), np.int64)
+            box_sums(differs.astype(np.int64), *size, found)
+            steps += found.sum(axis=0)
+    return np.asarray(steps == 0)
+
+
+def _mask_sums(planes: NDArray[Any], program: Program, sums: NDArray[Any]) -> NDArray[Any]:
+    """Sum each plane inside or outside a mask, as the program says, over all windows."""
+    shape = (len(planes), *sums.shape[1:])
+    of_mask = scratch.array(f"mask sums of {planes.dtype}", shape, ACCUMULATORS[planes.dtype].wide)
+    add_up(planes, program, sums, of_mask)
+    return of_mask
+
+
+@jit
+def take_outside(
+    sums: NDArray[Any],
+    squares: NDArray[Any],
+    outside: NDArray[Any],
+    radix: int,
+    inner: NDArray[Any],
+    inner_squares: NDArray[Any],
+) -> None:
+    """Subtract sums, and sums of squares that come in two halves.
+
+    Parameters
+    ----------
+    sums, squares, inner, inner_squares : ndarray of shape (channels, rows, columns)
+        The last two are filled.
+    outside : ndarray of shape (3 * channels, rows, columns)
+        Sums, sums of the upper and of the lower halves of squares.
+    radix : int
+        What one in the upper half is worth.
+
+    Plain twin: ``naive.inner_sums``.
+    """
+    channels, rows, columns = sums.shape
+    for c in range(channels):
+        for y in range(rows):
+            for x in range(columns):
+                inner[c, y, x] = sums[c, y, x] - np.int64(outside[c, y, x])
+                upper = np.int64(outside[channels + c, y, x])
+                lower = np.int64(outside[2 * channels + c, y, x])
+                inner_squares[c, y, x] = squares[c, y, x] - (upper * radix + lower)

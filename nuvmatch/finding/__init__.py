@@ -1,0 +1,8 @@
+"""Finding answers: where are the places of a score map, any map's.
+
+It knows maps, and nothing of templates or measures.
+"""
+
+from .peaks import PeakRule, find_peaks
+
+__all__ = ["PeakRule", "find_peaks"]

@@ -1,0 +1,115 @@
+"""Several measures at once, window by window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine import Image
+from ..results import ToneCurve
+from .base import Measure, Scorer, ask
+from .named import as_measure
+from .template import Template
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Combined:
+    """One score of several; no evidence where one of them has none."""
+
+    _choose: ClassVar[np.ufunc]
+    measures: tuple[Measure, ...]
+
+    def __init__(self, *measures: Measure | str) -> None:
+        if len(measures) < 2:
+            raise ValueError(
+                f"{type(self).__name__} takes two measures or more; it was given {len(measures)}"
+            )
+        parts = tuple(as_measure(measure) for measure in measures)
+        for part in parts:
+            if getattr(part, "adjusted", False):
+                raise ValueError(
+                    f"{part} is adjusted; its scores do not compare with those of another measure"
+                )
+        object.__setattr__(self, "measures", parts)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.measures))})"
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(str, self.measures))})"
+
+    def prepare(self, template: Template) -> CombinedScorer:
+        """Make all of them ready."""
+        return CombinedScorer([part.prepare(template) for part in self.measures], self._choose)
+
+
+class Lowest(Combined):
+    """The lowest of several scores: a window need only match by one of the measures.
+
+    But what gives no evidence to one of them, or is refused by its limits, gives none at all.
+    Bins and tone curves are those of the first measure that has them.
+
+    Parameters
+    ----------
+    *measures : Measure or str
+        Two or more, none of them adjusted.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer, or one is adjusted: then scores do not compare.
+    """
+
+    _choose = np.minimum
+
+
+class Highest(Combined):
+    """The highest of several scores: a window must match by each of the measures.
+
+    What gives no evidence to one of them, or is refused by its limits, gives none at all.
+    Bins and tone curves are those of the first measure that has them.
+
+    Parameters
+    ----------
+    *measures : Measure or str
+        Two or more, none of them adjusted.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer, or one is adjusted: then scores do not compare.
+    """
+
+    _choose = np.maximum
+
+
+class CombinedScorer(Scorer):
+    """Several measures made ready for one template."""
+
+    def __init__(self, scorers: list[Scorer], choose: np.ufunc) -> None:
+        self._scorers = scorers
+        self._choose = choose
+        bins = (getattr(scorer, "bins", ()) for scorer in scorers)
+        self.bins = next(filter(None, bins), ())
+
+    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
+        """Fill a score map."""
+        first, *others = self._scorers
+        first.fill(image, out, n_threads)
+        other = np.empty_like(out)
+        for scorer in others:
+            scorer.fill(image, other, n_threads)
+            self._choose(out, other, out=out)  # NaN, no evidence, stays
+
+    def tone_curve(self, window: NDArray[Any]) -> tuple[ToneCurve, ...] | None:
+        """Return the tone curve by the first measure that has one."""
+        curves = (ask(scorer, "tone_curve", window) for scorer in self._scorers)
+        return next(filter(None, curves), None)
+
+    def gain(self, window: NDArray[Any]) -> float | None:
+        """Return the gain by the first measure that has one."""
+        gains = (ask(scorer, "gain", window) for scorer in self._scorers)
+        return next((gain for gain in gains if gain is not None), None)

@@ -1,0 +1,103 @@
+"""Images of any type come in few forms, and in these without loss."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import nuvmatch
+from nuvmatch.engine import Tile, prepare, unit_scale
+
+
+@pytest.mark.parametrize(
+    ("dtype", "form"),
+    [
+        (np.bool_, np.uint8),
+        (np.uint8, np.uint8),
+        (np.int8, np.int32),
+        (np.uint16, np.int32),
+        (np.int64, np.int32),
+        (np.float16, np.float64),
+        (np.float64, np.float64),
+        (np.longdouble, np.float64),
+    ],
+)
+def test_every_type_comes_in_one_of_few_forms(dtype, form):
+    image = prepare(np.ones((1, 4, 5), dtype), None, 4)
+    assert image.form is form
+    assert image.patch(Tile(0, 3, 0, 4), (2, 2), 4).dtype == form
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "form"),
+    [
+        (-(2**62), -(2**62) + 9, np.int32),
+        (0, 2**40, np.int64),
+        (-(2**63), 2**63 - 1, np.int64),
+        (1, 2**64 - 1, np.int64),
+    ],
+)
+def test_wide_integers_are_exact_where_their_range_allows(low, high, form):
+    planes = np.array([[[low, high]]], np.uint64 if high >= 2**63 else np.int64)
+    image = prepare(planes, None, 4)
+    patch = image.patch(Tile(0, 1, 0, 2), (1, 1), 2)
+    assert image.form is form
+    assert [int(grey) + image.offset for grey in patch[0, 0]] == [low, high]
+
+
+def test_a_masked_out_pixel_does_not_widen_the_range():
+    image = np.array([[[-(2**62), 0], [1, 2]]])
+    assert prepare(image, image[0] > -9, 4).form is np.int32
+
+
+def test_a_window_too_large_for_exact_floats_takes_a_wider_form():
+    image = np.ones((1, 4, 5), np.uint8)
+    largest = int(2**26.5 / 255)  # (255 d)^2 < 2^53
+    assert prepare(image, None, largest).form is np.uint8
+    assert prepare(image, None, largest + 1).form is np.int32
+
+
+def test_a_patch_holds_zeros_where_pixels_are_bad_and_beyond_the_image(rng):
+    planes, mask = rng.integers(1, 9, (2, 5, 6)).astype(np.uint8), np.ones((5, 6), bool)
+    mask[2, 3] = False
+    patch = prepare(planes, mask, 4).patch(Tile(1, 3, 2, 5), (2, 2), 8)
+    expected = np.zeros((2, 3, 9), int)
+    expected[:, :, :4] = np.where(mask, planes, 0)[:, 1:4, 2:6]
+    assert_array_equal(patch, expected)
+
+
+def test_a_crop_is_read_as_the_whole(rng):
+    planes = rng.integers(-500, 9000, (1, 12, 13))
+    planes[0, 0, 0] = -100_000
+    whole = prepare(planes, planes[0] % 7 > 0, 4)
+    part = whole.crop(3, 2, 8, 9)
+    assert (part.shape, part.form, part.offset) == ((8, 9), whole.form, whole.offset)
+    assert part.grey_range == whole.grey_range
+    of_part = part.patch(Tile(0, 7, 0, 8), (2, 2), 8).copy()
+    assert_array_equal(of_part, whole.patch(Tile(3, 10, 2, 10), (2, 2), 8))
+
+
+@pytest.mark.parametrize("part", [np.s_[:], np.s_[5:, 9:]])
+def test_a_part_is_rounded_as_the_whole(part, rng):
+    pixels = (rng.integers(0, 256, (30, 40)) / 255).astype(np.float32)
+    pixels[10, 20] = 1
+    images = [prepare(p[None], None, 16).rounded(16) for p in (pixels, pixels[part])]
+    greys = [image.patch(Tile(0, 9, 0, 9), (2, 2), 9) + image.middle for image in images]
+    assert_array_equal(greys[1][0], np.rint(pixels[part][:10, :10] * 2.0**26).astype(int))
+    assert images[0].scale == images[1].scale
+
+
+def test_half_floats_are_rounded_as_wider_ones(rng):
+    pixels = np.zeros((30, 30), np.float16)
+    pixels[15, 15] = 1
+    mask = rng.random((20, 20)) < 0.6
+    matcher = nuvmatch.Matcher(np.arange(400).reshape(20, 20) % 7, nuvmatch.NUV(bins=4), mask=mask)
+    assert_array_equal(matcher.score_map(pixels), matcher.score_map(pixels.astype(np.float32)))
+
+
+@pytest.mark.parametrize("magnitude", [5e-324, 1e-300, 0.3, 1.0, 1023.0, 1.7e308])
+def test_units_are_powers_of_two_that_let_no_square_overflow(magnitude):
+    unit = unit_scale(magnitude)
+    assert np.frexp(unit)[0] == 0.5
+    assert magnitude * unit <= 1
+    assert magnitude * unit >= 0.25 or magnitude < 1e-300
+    assert unit_scale(0.0) == 1

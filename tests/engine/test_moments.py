@@ -1,0 +1,140 @@
+"""Mean and scatter of every window: exact, or known not to be."""
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from patterns import all_windows, moments_of, random_labels, scatter_of, slice_sums_of
+
+from nuvmatch.engine import Programs, Slices, Tile, plan, prepare
+from nuvmatch.engine.moments import (
+    find_inexact,
+    scatter_of_floats,
+    scatter_of_integers,
+    tile_moments,
+)
+
+FULL = Slices.of_mask(np.ones((8, 8), bool), 1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind"), [(scatter_of_integers, np.int64), (scatter_of_floats, np.float64)]
+)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_scatter_is_that_of_the_loops(kernel, kind, channels, rng):
+    image = rng.integers(0, 256, (9, 10, channels))
+    mask = rng.random((4, 5)) < 0.8
+    sums = [naive.inner_sums(image[..., c], mask) for c in range(channels)]
+    totals, squares = (np.array(part).astype(kind) for part in zip(*sums, strict=True))
+    out = np.empty((6, 6))
+    kernel(totals, squares, np.count_nonzero(mask), out)
+    expected = [naive.scatter(window, mask) for _, window in naive.windows(image, (4, 5))]
+    assert_allclose(out.ravel(), expected, rtol=1e-13)
+
+
+def test_integers_far_from_zero_keep_their_scatter(rng):
+    """Their squares take all of 62 bits, which no float holds."""
+    greys = 2**28 + rng.integers(0, 3, (64,))
+    out = np.empty((1, 1))
+    totals, squares = np.array([[[greys.sum()]]]), np.array([[[(greys**2).sum()]]])
+    scatter_of_integers(totals, squares, 64, out)
+    assert out[0, 0] == pytest.approx(naive.squares(greys), rel=1e-14)
+
+
+def test_inexact_windows_are_those_of_the_loops(rng):
+    scatter = rng.choice([0, 1e-20, 1e-3, 1, 9, np.nan], (7, 8))
+    squares = rng.choice([0, 1e-3, 2, 400], (2, 7, 8))
+    out = np.empty((7, 8), bool)
+    for factor, least in ((0.0, 1.0), (0.01, 1e-10), (0.0, 0.0)):  # one is met exactly
+        find_inexact(scatter, squares, factor, least, out)
+        assert_array_equal(out, naive.inexact(scatter, squares, factor, least))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("masked", [False, True])
+def test_means_and_scatter_of_a_tile_are_those_of_the_loops(dtype, masked, rng):
+    pixels = rng.integers(0, 120, (15, 18)).astype(dtype)
+    pixels[:8, :9] = 7
+    mask = np.ones((4, 5), bool)
+    mask[rng.random((4, 5)) < 0.3] = not masked
+    image, tile = prepare(pixels[None], None, 20), Tile(2, 11, 3, 14)
+    means, scatter, unit = moments_of(image, Slices.of_mask(mask, 1), tile).exact()
+    for y, x in np.ndindex(9, 11):
+        window = pixels[y + 2 : y + 6, x + 3 : x + 8].astype(float)
+        assert means[0, y, x] == pytest.approx(window[mask].mean(), rel=1e-14)
+        expected = naive.scatter(window, mask)
+        assert scatter[y, x] / unit[y, x] ** 2 == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_squares_outside_a_mask_are_taken_exactly(bits, rng):
+    pixels = rng.integers(0, 2**bits, (30, 200)).astype(np.uint16 if bits == 16 else np.uint8)
+    mask = rng.random((9, 12)) < 0.6
+    scatter = scatter_of(prepare(pixels[None], None, mask.size), Slices.of_mask(mask, 1))
+    expected = [naive.scatter(w, mask) for _, w in naive.windows(pixels.astype(float), mask.shape)]
+    assert_allclose(scatter.ravel(), expected, rtol=1e-13)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float64])
+def test_masks_are_summed_alike_by_either_way(dtype, monkeypatch, rng):
+    pixels = rng.integers(0, 256, (1, 153, 345)).astype(dtype)
+    mask = rng.random((90, 90)) < 0.5
+    found = []
+    for cost in (0.0, np.inf):
+        monkeypatch.setattr(plan, "transform_cost", lambda *_, cost=cost: cost)
+        image = prepare(pixels, None, mask.size)
+        found.append(scatter_of(image, Slices.of_mask(mask, 1)))
+    if dtype == np.float64:
+        assert_allclose(*found, rtol=1e-11)
+    else:
+        assert_array_equal(*found)
+    some = all_windows(pixels[0].astype(float), mask.shape)[::21, ::50][..., mask]
+    expected = some.var(axis=-1) * mask.sum() * image.scale**2
+    assert_allclose(found[0][::21, ::50], expected, rtol=1e-12)
+
+
+def test_a_rounded_image_says_which_windows_it_cannot_tell(rng):
+    pixels = rng.random((40, 300)).astype(np.float32)
+    pixels[:, :100] *= 1e-7
+    image = prepare(pixels[None], None, 64).rounded(64)
+    assert image.form is np.int32
+    found = tile_moments(image, Programs(FULL), Tile(0, 33, 60, 293), 1e-7, "everything")
+    assert found.patch.dtype == np.float64  # too many of them: without rounding
+    found = tile_moments(image, Programs(FULL), Tile(0, 33, 99, 293), 1e-7, "everything")
+    assert found.patch.dtype == np.int32
+    assert found.inexact is None or not found.inexact.any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_summing_anew_does_not_bring_back_bad_windows(dtype, rng):
+    """Windows of little contrast beside bright ones are inexact; those with a NaN stay so."""
+    pixels = rng.random((20, 40)).astype(dtype)
+    pixels[:, :20] = 0.5 + 1e-9 * (rng.random((20, 20)) < 0.5)
+    pixels[:2, 39] = 0, 1  # so that 0.5 is the middle, which stands for bad pixels
+    pixels[10, 5] = np.nan
+    slices = Slices((np.arange(16) % 2).reshape(1, 4, 4))
+    scatter = slice_sums_of(prepare(pixels[None], None, 16), slices, dtype)[1]
+    touched = np.zeros(scatter.shape, bool)
+    touched[7:11, 2:6] = True
+    assert_array_equal(np.isnan(scatter), touched)
+
+
+def test_slices_know_their_pixels(rng):
+    labels = np.stack([random_labels(rng, (5, 6)), np.full((5, 6), -1)])
+    labels[1][labels[0] >= 0] = 0
+    slices = Slices(labels)
+    assert slices.counts.tolist() == [*np.bincount(labels[0][labels[0] >= 0]), slices.pixels]
+    assert slices.channel_of_slice.tolist() == [0] * (labels[0].max() + 1) + [1]
+    starts, ys, xs, _ = slices.places
+    for k, c in enumerate(slices.channel_of_slice):
+        own = np.zeros((5, 6), bool)
+        own[ys[starts[k] : starts[k + 1]], xs[starts[k] : starts[k + 1]]] = True
+        assert_array_equal(own, labels[c] == k - (labels[0].max() + 1) * c)
+    assert len(slices.left_over) == 2
+    assert slices.counts[slices.left_over[0]] == slices.counts[:-1].max()
+    assert sorted(slices.summed + slices.left_over) == list(range(slices.counts.size))
+    greys = rng.random((2, 5, 6))
+    expected = [greys[0][labels[0] == k].mean() for k in range(labels[0].max() + 1)]
+    expected.append(greys[1][slices.mask].mean())
+    assert_allclose(slices.means(greys[:, slices.mask]), expected)

@@ -1,0 +1,79 @@
+"""Products of every window with a template, exact where whole numbers are multiplied."""
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from patterns import SHAPES
+
+from nuvmatch.engine import Pattern, for_each_product, prepare
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float64])
+@pytest.mark.parametrize(("image", "window"), SHAPES[1:])
+def test_products_equal_the_loops(image, window, dtype, rng):
+    pixels = rng.integers(0, 200, image).astype(dtype)
+    template = rng.integers(0, 9, window).astype(float)
+    mask = rng.random(window) < 0.7
+    mask[0, 0] = True
+    pattern = Pattern.from_greys(template[None], mask)
+    prepared = prepare(pixels[None], None, mask.size)
+    out = np.empty(naive.map_shape(pixels, window))
+
+    def true_products(tile):
+        return tile.covariances / tile.unit / pattern.scale
+
+    for_each_product(prepared, pattern, true_products, out, 1)
+    expected = [naive.covariance(w, template, mask) for _, w in naive.windows(pixels, window)]
+    assert_allclose(out.ravel(), expected, atol=1e-8)
+
+
+def test_moments_come_with_the_products(rng):
+    pixels, template = rng.random((2, 12, 13)), rng.random((2, 4, 5))
+    mask = rng.random((4, 5)) < 0.8
+    pattern = Pattern.from_greys(template, mask)
+    seen = {}
+
+    def keep(tile):
+        seen["means"] = tile.means.copy()
+        return tile.squares / tile.unit**2
+
+    out = np.empty((9, 9))
+    for_each_product(prepare(pixels, None, 20), pattern, keep, out, 1)
+    image = np.moveaxis(pixels, 0, -1)
+    expected = [naive.scatter(window, mask) for _, window in naive.windows(image, (4, 5))]
+    assert_allclose(out.ravel(), expected, rtol=1e-12)
+    for c in range(2):
+        inner, _ = naive.inner_sums(pixels[c], mask)
+        assert_allclose(seen["means"][c], inner / mask.sum())
+    assert pattern.squares / pattern.scale**2 == pytest.approx(
+        naive.scatter(np.moveaxis(template, 0, -1), mask)
+    )
+    assert_allclose(pattern.means / pattern.scale, template[:, mask].mean(axis=1))
+
+
+def test_no_evidence_is_zero_or_nan_in_squares(rng):
+    pixels = rng.random((9, 12))
+    pixels[:, :6], pixels[4, 10] = 3, np.nan
+    out = np.empty((7, 10))
+    pattern = Pattern.from_greys(rng.random((1, 3, 3)), np.ones((3, 3), bool))
+    for_each_product(prepare(pixels[None], None, 9), pattern, lambda t: t.squares.copy(), out, 1)
+    assert_array_equal(out[:, :4], 0)
+    touched = np.zeros(out.shape, bool)
+    touched[2:5, 8:] = True
+    assert_array_equal(np.isnan(out), touched)
+
+
+def test_integer_products_are_the_same_in_any_surrounding(rng):
+    """Correlations by FFT are rounded to whole numbers where whole numbers they are."""
+    pixels = rng.integers(0, 65536, (60, 70)).astype(np.uint16)
+    template = rng.integers(0, 65536, (9, 12)).astype(float)
+    pattern = Pattern.from_greys(template[None], np.ones((9, 12), bool))
+
+    def covariances(part):
+        out = np.empty(naive.map_shape(part, (9, 12)))
+        prepared = prepare(part[None], None, 108)
+        for_each_product(prepared, pattern, lambda tile: tile.covariances, out, 1)
+        return out
+
+    assert_array_equal(covariances(pixels)[20:40, 31:50], covariances(pixels[20:48, 31:61]))

@@ -1,0 +1,71 @@
+"""Windows summed in two passes lose nothing at the ends of the ranges of floats and integers."""
+
+from fractions import Fraction
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from patterns import random_labels
+
+from nuvmatch.engine import Slices
+from nuvmatch.engine.two_pass import two_pass_products, two_pass_sums
+
+EXTREMES = {
+    "floats": np.array([-1.7e308, 1.7e308, 0, 1e308]),
+    "subnormals": np.array([0, 5e-324, 1e-323, 2e-323]),
+    "integers": np.array([-(2**63), 2**63 - 1, 0, 2**62]),
+    "neighbours": np.array([2**62, 2**62 + 1, 2**62 + 3, 2**62]),
+}
+
+
+def sums_of(raw, slices, ys, xs, offset=0.0):
+    """Sums, squares, units and means of the windows at the given places."""
+    sums, means = np.zeros((slices.counts.size, ys.size)), np.zeros((slices.channels, ys.size))
+    squares, unit = np.zeros((2, ys.size))
+    two_pass_sums(raw, offset, *slices.places, ys, xs, sums, squares, unit, means)
+    return sums, squares, unit, means
+
+
+@pytest.mark.parametrize("kind", EXTREMES)
+def test_nothing_is_lost_at_the_ends_of_the_range(kind):
+    raw = EXTREMES[kind].reshape(1, 2, 2)
+    slices, here = Slices(np.array([[[0, 0], [1, 1]]])), np.zeros(1, np.int64)
+    sums, squares, unit, means = sums_of(raw, slices, here, here, 7.0)
+    exact = [Fraction(grey.item()) for grey in raw.ravel()]
+    mean = sum(exact) / 4
+    centred = [grey - mean for grey in exact]
+    scale = Fraction(unit[0])
+    expected = [float((centred[0] + centred[1]) * scale), float((centred[2] + centred[3]) * scale)]
+    assert_allclose(sums.ravel(), expected, rtol=1e-12)
+    assert_allclose(squares[0], float(sum(grey**2 for grey in centred) * scale**2))
+    assert_allclose(means[0, 0], float(mean + 7))
+
+    template = np.array([[[3.0, -1], [-4, 2]]])
+    products = np.zeros((1, 1))
+    _, ys, xs, _ = slices.places
+    two_pass_products(raw, template, ys, xs, here, here, unit[:, None], products)
+    covariance = sum(g * Fraction(t) for g, t in zip(centred, template.ravel(), strict=True))
+    assert_allclose(products[0, 0], float(covariance * scale), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_sums_and_products_of_named_windows_are_those_of_the_loops(dtype, rng):
+    plane = rng.integers(0, 200, (9, 11)).astype(dtype)
+    labels = random_labels(rng, (4, 5))
+    mask, template = labels >= 0, rng.random((4, 5))
+    ys, xs = np.array([0, 3, 5]), np.array([6, 2, 0])
+    sums, squares, unit, means = sums_of(plane[None], Slices(labels[None]), ys, xs)
+    assert_allclose(sums / unit, naive.slice_sums(plane, labels)[:, ys, xs], atol=1e-10)
+    products, units = np.zeros((6, 7)), np.ones((6, 7))
+    units[ys, xs] = unit
+    centred = np.where(mask, template - template[mask].mean(), 0)[None]
+    _, own_ys, own_xs, _ = Slices.of_mask(mask, 1).places
+    two_pass_products(plane[None], centred, own_ys, own_xs, ys, xs, units, products)
+    for i, (y, x) in enumerate(zip(ys, xs, strict=True)):
+        window = plane[y : y + 4, x : x + 5]
+        assert means[0, i] == pytest.approx(window[mask].mean())
+        assert squares[i] / unit[i] ** 2 == pytest.approx(naive.scatter(window, mask))
+        expected = naive.covariance(window, template, mask)
+        assert products[y, x] / unit[i] == pytest.approx(expected)
+    assert np.count_nonzero(products) == 3

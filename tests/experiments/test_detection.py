@@ -1,0 +1,114 @@
+"""The detection table: the command, its judge, its statistics."""
+
+# ruff: noqa: E402 - first it is asked whether what they import is there
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+for package in (
+    "jinja2",
+    "joblib",
+    "matplotlib",
+    "nibabel",
+    "nilearn",
+    "pandas",
+    "skimage",
+    "sklearn",
+    "tqdm",
+):
+    pytest.importorskip(package, reason="the experiments need what nuvmatch[bench] brings")
+
+import pandas as pd
+import sklearn.metrics
+
+from benchmarks import scenes
+from benchmarks.detection.__main__ import main
+from benchmarks.detection.experiment import CELLS, MEASURES, judge, make_trial
+from benchmarks.detection.page import make_page
+from benchmarks.significance import holm
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+pytestmark = [pytest.mark.bench, pytest.mark.compiled]
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """What the quick run leaves."""
+    folder = tmp_path_factory.mktemp("detection")
+    main(["--quick", "--out", str(folder / "out"), "--cache", str(folder / "cache")])
+    return folder / "out"
+
+
+def test_the_page_has_no_gaps_and_its_links_lead_to_files(quick):
+    page = (quick / "detection.md").read_text("utf-8")
+    links = re.findall(r"\]\((detection/[^)]*)\)", page)
+    assert len(links) == 4
+    assert all((quick / link).exists() for link in links)
+    assert not re.search(r"\bnan\b|[{}]|None", page)
+
+
+def test_every_cell_has_every_measure(quick):
+    rates = pd.read_csv(quick / "detection" / "cells.csv")
+    assert set(rates["measure"]) == set(MEASURES)
+    assert set(rates["cell"]) == set(CELLS)
+    assert (rates["trials"] == 3).all()
+    easy = rates[(rates["cell"] == "none, 0.05") & (rates["measure"] != "SSD")]
+    assert (easy["rate"] == 1).all()
+
+
+def test_the_page_in_the_docs_is_made_of_the_results_beside_it():
+    results = json.loads((DOCS / "detection" / "results.json").read_text("utf-8"))
+    tables = {name: pd.DataFrame(rows) for name, rows in results.items() if type(rows) is list}
+    assert make_page(tables, results) == (DOCS / "detection.md").read_text("utf-8")
+
+
+def test_no_photograph_is_both_tuned_on_and_judged():
+    assert not set(scenes.TUNING) & {*scenes.FINAL, *scenes.COLOUR}
+    assert len(scenes.TUNING) >= 5 <= len(scenes.FINAL)
+
+
+@pytest.mark.parametrize("cell", ["linear, 0.05", "stain to photo", "t1 to gm"])
+def test_the_template_is_where_it_is_said_to_be(cell):
+    """Before the noise: its tones explain those of the scene there."""
+    row, col, template, scene, _ = make_trial(cell, 1, scenes.FINAL, np.random.default_rng(3))
+    assert template.shape == (24, 24)
+    assert scene.dtype == np.uint8
+    assert scene[row : row + 24, col : col + 24].shape == (24, 24)
+    if cell.startswith("linear"):
+        window = scene[row : row + 24, col : col + 24]
+        assert np.corrcoef(template.ravel(), window.ravel())[0, 1] > 0.9
+
+
+def test_trials_are_judged_by_the_best_score_near_the_truth(rng):
+    scores = rng.random((40, 50)) + 1
+    scores[20, 30] = 0.5
+    assert judge(scores, 21, 29, 8)["found"]
+    assert not judge(scores, 22, 30, 8)["found"]
+    found = judge(scores, 7, 7, 5)
+    truth = scores[6:9, 6:9].min()
+    assert found["rank"] == (scores < truth).sum() + 1
+    rows, columns = np.indices(scores.shape)
+    apart = scores[(abs(rows - 7) >= 5) | (abs(columns - 7) >= 5)]
+    labels = np.append(np.zeros(apart.size), 1)
+    expected = sklearn.metrics.roc_auc_score(labels, -np.append(apart, truth))
+    assert found["auc"] == pytest.approx(expected)
+
+
+def test_a_tie_is_not_found():
+    assert not judge(np.zeros((9, 9)), 4, 4, 2)["found"]
+
+
+def test_holm_steps_down():
+    """The worked example of a textbook: .01, .02, .03, .04 times 4, 3, 2, 1, never falling."""
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == pytest.approx([1, 1])
+
+
+def test_tuning_prints_a_row_for_each_price(capsys, tmp_path):
+    main(["--tune", "--trials", "1", "--jobs", "1", "--cache", str(tmp_path)])
+    assert len(re.findall(r"mean 0\.\d+, least margin", capsys.readouterr().out)) == 10 + 5
