@@ -1,13 +1,15 @@
 """Where a measurement was taken."""
 
+import contextlib
 import os
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from nuvmatch.engine import available_cpus
 
-PACKAGES = ("nuvmatch", "numpy", "numba", "scipy", "opencv-python-headless", "scikit-image")
+OPENCV = ("opencv-python-headless", "opencv-python")  # either will do
+PACKAGES = ("nuvmatch", "numpy", "numba", "scipy", *OPENCV, "scikit-image")
 
 
 def environment():
@@ -16,7 +18,10 @@ def environment():
         where["load"] = round(os.getloadavg()[0], 2)
     where["system"] = f"{platform.system()} {platform.machine()}"
     where["python"] = platform.python_version()
-    return {**where, **{package: version(package) for package in PACKAGES}}
+    for package in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            where[package] = version(package)
+    return where
 
 
 def processor():

@@ -13,6 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+# Modes of Pillow images whose numbers are neither greys nor red, green and blue.
+_NO_GREYS = {
+    "P": "places in a palette",
+    "PA": "places in a palette, and alpha",
+    "CMYK": "inks",
+    "HSV": "hue, saturation and value",
+    "LAB": "lightness and two differences of colour",
+    "YCbCr": "luminance and two differences of colour",
+    "RGBX": "red, green, blue and nothing",
+    "RGBa": "colours multiplied by alpha",
+    "La": "greys multiplied by alpha",
+}
+
 
 def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
     """Take anything that holds real numbers as an array of native byte order.
@@ -23,7 +36,15 @@ def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
     ------
     TypeError
         If it is None or masked, or holds complex numbers, objects, strings or dates.
+    ValueError
+        If it is a Pillow image whose numbers are no greys, nor red, green and blue.
     """
+    mode = getattr(array, "mode", None)
+    if isinstance(mode, str) and mode in _NO_GREYS and hasattr(array, "getbands"):
+        raise ValueError(
+            f"{name} is a Pillow image of mode {mode!r}, whose numbers are {_NO_GREYS[mode]}; "
+            f"convert it to greys or colours (RGB, L, RGBA, LA)"
+        )
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(
             f"{name} is a masked array: pass its .data, and ~np.ma.getmaskarray({name}) as "
@@ -58,14 +79,14 @@ def as_floats(greys: NDArray[Any]) -> tuple[NDArray[np.float64], int]:
 
 def as_planes(
     array: ArrayLike, name: str, beside: str = ""
-) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Split an image into planes (1 or 3, height, width) and whether alpha is above 0.
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Split an image into planes (1 or 3, height, width) and alpha (height, width).
 
     Raises
     ------
     TypeError, ValueError
-        If it holds no real numbers, is empty, or is not of a known shape; the message
-        ends with what stands `beside` it.
+        If it holds no real numbers, is empty, or is not of a known shape, or its last
+        channel cannot be alpha; the message ends with what stands `beside` it.
     """
     greys = as_greys(array, name)
     channels = greys.shape[2] if greys.ndim == 3 else 1
@@ -78,9 +99,71 @@ def as_planes(
     if greys.size == 0:
         raise ValueError(f"{name} has shape {greys.shape}; it must not be empty{beside}")
     planes = greys[np.newaxis] if greys.ndim == 2 else np.moveaxis(greys, 2, 0)
-    if channels in (2, 4):
-        return planes[:-1], planes[-1] > 0
-    return planes, None
+    if channels in (1, 3):
+        return planes, None
+    alpha = planes[-1]
+    # What is no share of anything: NaN fails both comparisons.
+    if not (alpha.min() >= 0 and (alpha.dtype.kind != "f" or alpha.max() <= 1)):
+        raise ValueError(
+            f"{name} has shape {greys.shape}, so that channel {channels} is alpha; it reaches "
+            f"from {alpha.min():g} to {alpha.max():g}, and alpha is at least 0, of floats at "
+            f"most 1: leave it out ({name}[..., :{channels - 1}]), or scale it{beside}"
+        )
+    return planes[:-1], alpha
+
+
+def as_opaque(alpha: NDArray[Any] | None, name: str) -> NDArray[np.bool_] | None:
+    """Tell where pixels count by their alpha: at least half of white, or of its maximum.
+
+    What is half transparent shows as much of what is behind it.
+
+    Warns
+    -----
+    UserWarning
+        If it is 0 everywhere: then it is no alpha, as the unused fourth byte of many a
+        screen capture.
+    """
+    if alpha is None:
+        return None
+    highest = alpha.max()
+    if not highest:
+        warn(f"the alpha channel of the {name} is 0 everywhere; it is taken for unused")
+        return None
+    white = 1.0
+    if alpha.dtype.kind in "iu":
+        ends = (255, 65535, int(highest)) if alpha.dtype.itemsize > 2 else ()
+        white = next((end for end in ends if highest <= end), np.iinfo(alpha.dtype).max)
+    return np.asarray(alpha >= (white if highest >= white / 2 else float(highest)) / 2)
+
+
+def as_nodata(nodata: Any) -> tuple[float, ...]:
+    """Take the greys that count nowhere: None, one, or several."""
+    if nodata is None:
+        return ()
+    found = []
+    for grey in nodata if np.ndim(nodata) else [nodata]:
+        if isinstance(grey, (float, np.floating)) and np.isnan(grey):
+            continue  # raster files may name it; it counts nowhere anyway
+        number = as_number(grey, "nodata")
+        found.append(int(grey) if isinstance(grey, (int, np.integer)) else number)
+    return tuple(found)
+
+
+def where_data(planes: NDArray[Any], nodata: tuple[float, ...]) -> NDArray[np.bool_] | None:
+    """Tell where pixels of planes are none of these greys, in all channels; None: everywhere."""
+    found = None
+    for grey in nodata:
+        kind = planes.dtype
+        if kind.kind == "f":
+            with np.errstate(over="ignore"):
+                grey = kind.type(grey)  # as the file's type has it
+        elif not float(grey).is_integer() or not (
+            0 <= grey <= 1 if kind.kind == "b" else np.iinfo(kind).min <= grey <= np.iinfo(kind).max
+        ):
+            continue
+        data = (planes != grey).any(axis=0)
+        found = data if found is None else found & data
+    return found
 
 
 def check_pair(image: NDArray[Any], template: NDArray[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ def score_map(
     *,
     mask: ArrayLike | None = None,
     image_mask: ArrayLike | None = None,
+    nodata: float | Sequence[float] | None = None,
     region: tuple[int, int, int, int] | None = None,
     fill_value: float = 1.0,
     n_threads: int | None = None,
@@ -31,7 +33,7 @@ def score_map(
     ----------
     image, image_mask, region, fill_value
         As for `Matcher.score_map`.
-    template, measure, mask, n_threads, dtype
+    template, measure, mask, nodata, n_threads, dtype
         As for `Matcher`.
 
     Returns
@@ -53,7 +55,7 @@ def score_map(
            [0.3077, 0.8   ]], dtype=float32)
     """
     pixels, pattern = _read(image, template)
-    matcher = Matcher(pattern, measure, mask=mask, n_threads=n_threads, dtype=dtype)
+    matcher = Matcher(pattern, measure, mask=mask, nodata=nodata, n_threads=n_threads, dtype=dtype)
     return matcher.score_map(pixels, image_mask=image_mask, region=region, fill_value=fill_value)
 
 
@@ -64,6 +66,7 @@ def locate(
     *,
     mask: ArrayLike | None = None,
     image_mask: ArrayLike | None = None,
+    nodata: float | Sequence[float] | None = None,
     region: tuple[int, int, int, int] | None = None,
     threshold: float | None = None,
     max_matches: int | None = None,
@@ -77,7 +80,7 @@ def locate(
     ----------
     image, image_mask, region, threshold, max_matches, min_distance, max_overlap
         As for `Matcher.locate`.
-    template, measure, mask, n_threads
+    template, measure, mask, nodata, n_threads
         As for `Matcher`.
 
     Returns
@@ -100,7 +103,7 @@ def locate(
     (30, 20, 16, 16)
     """
     pixels, pattern = _read(image, template)
-    matcher = Matcher(pattern, measure, mask=mask, n_threads=n_threads)
+    matcher = Matcher(pattern, measure, mask=mask, nodata=nodata, n_threads=n_threads)
     return matcher.locate(
         pixels, image_mask=image_mask, region=region, threshold=threshold,
         max_matches=max_matches, min_distance=min_distance, max_overlap=max_overlap,
@@ -113,7 +116,13 @@ def match_template(
     measure: str | Measure = "nuv",
     *,
     pad_input: bool = False,
-    **options: Any,
+    mask: ArrayLike | None = None,
+    image_mask: ArrayLike | None = None,
+    nodata: float | Sequence[float] | None = None,
+    region: tuple[int, int, int, int] | None = None,
+    fill_value: float = 1.0,
+    n_threads: int | None = None,
+    dtype: DTypeLike | None = None,
 ) -> NDArray[Any]:
     """Compute similarities as ``skimage.feature.match_template`` lays them out.
 
@@ -125,7 +134,7 @@ def match_template(
         If True, the result has the image's shape and is indexed by the window's pixel
         ``(h // 2, w // 2)`` instead of its top-left one. Places whose window leaves the
         image, or the region, are 0.
-    **options
+    mask, image_mask, nodata, region, fill_value, n_threads, dtype
         As for `score_map`.
 
     Returns
@@ -141,13 +150,16 @@ def match_template(
     """
     pad_input = _checks.as_flag(pad_input, "pad_input")
     pixels, pattern = _read(image, template)
-    similarity = 1 - score_map(pixels, pattern, measure, **options)
+    similarity = 1 - score_map(
+        pixels, pattern, measure, mask=mask, image_mask=image_mask, nodata=nodata, region=region,
+        fill_value=fill_value, n_threads=n_threads, dtype=dtype,
+    )  # fmt: skip
     if not pad_input:
         return np.asarray(similarity)
     padded = np.zeros(pixels.shape[:2], similarity.dtype)
     row, column = pattern.shape[0] // 2, pattern.shape[1] // 2
-    if options.get("region") is not None:
-        top, left, _, _ = _checks.as_region(options["region"], padded.shape, pattern.shape)
+    if region is not None:
+        top, left, _, _ = _checks.as_region(region, padded.shape, pattern.shape)
         row, column = row + top, column + left
     padded[row : row + similarity.shape[0], column : column + similarity.shape[1]] = similarity
     return padded

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,9 +15,15 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import _checks
 from .binning import Binning
 from .engine import Image, available_cpus, prepare, replace_nan
-from .finding import PeakRule
-from .measures import Measure, Template, as_measure, ask, name_of
+from .finding import PeakRule, as_matches
+from .measures import FlatTemplateError, Measure, Template, as_measure, ask, name_of
+from .measures.near_ties import NearTies
+from .measures.units import Greys, unit_of
 from .results import Match, Matches, ToneCurve
+
+# Windows whose scores `locate` holds at a time. The rows that two bands share are read twice, so
+# bands are not too low; most images are done in one.
+_WINDOWS_HELD = 2**23
 
 
 class Matcher:
@@ -26,7 +35,9 @@ class Matcher:
     ----------
     template : array_like of shape (h, w), (h, w, 1), (h, w, 2), (h, w, 3) or (h, w, 4)
         Grey; grey and alpha; colour; or colour and alpha. Of any boolean, integer or
-        float type. Pixels with alpha 0 do not count.
+        float type. NaN does not count, nor alpha below half of white (255 or 65535, 1 for
+        floats and booleans), or of its own maximum if that is less. What is flat where it
+        counts, an icon of one colour, is sought by its alpha, with a warning.
     measure : str or Measure
         How windows are compared, 0 being perfect: a measure such as ``NUV(bins=16)``, the
         name of one with its defaults ("nuv", "nuv_linear", "nuv_monotone", "nuv_curves",
@@ -34,8 +45,12 @@ class Matcher:
         has ``prepare(template)``.
     mask : array_like of shape (h, w), optional
         Non-zero where a pixel of the template counts.
+    nodata : float or sequence of float, optional
+        Greys that count in neither template nor image. A colour counts, unless all its channels
+        have the same one.
     n_threads : int, optional
-        Most threads to use. None: as many as there are CPUs for this process.
+        Most threads to use. None: as many as there are CPUs for this process, a container's
+        quota included, but no more than the environment's NUMBA_NUM_THREADS.
     dtype : {float32, float64}, optional
         Type of score maps. None: float64 for float64 images, else float32.
 
@@ -55,13 +70,14 @@ class Matcher:
     ------
     TypeError, ValueError
         If an argument is not of the form above; if the template is flat under its mask
-        (except for "ssd"), or holds a non-finite pixel there; if fewer than two bins
-        are left, or as many as there are pixels: then every window would match.
+        (except for "ssd"), or holds infinity there; if fewer than two bins are left, or as
+        many as there are pixels: then every window would match.
 
     Warns
     -----
     UserWarning
-        If bins asked for are so many that noise would score below 0.5.
+        If bins asked for are so many that noise would score below 0.5; if alpha is 0
+        everywhere, and therefore taken for unused, or is taken for the template.
     """
 
     measure: Measure
@@ -74,6 +90,7 @@ class Matcher:
         measure: str | Measure = "nuv",
         *,
         mask: ArrayLike | None = None,
+        nodata: float | Sequence[float] | None = None,
         n_threads: int | None = None,
         dtype: DTypeLike | None = None,
     ) -> None:
@@ -82,8 +99,19 @@ class Matcher:
             n_threads = _checks.as_integer(n_threads, "n_threads", 1)
         self._n_threads = n_threads
         self._dtype = None if dtype is None else _checks.as_map_type(dtype)
-        self._template = Template.of(template, mask)
-        self._scorer = self.measure.prepare(self._template)
+        self._nodata = _checks.as_nodata(nodata)
+        self._template = Template.of(template, mask, self._nodata)
+        try:
+            self._scorer = self.measure.prepare(self._template)
+        except FlatTemplateError:
+            if self._template.by_alpha is None:
+                raise
+            _checks.warn(
+                "the template is flat where its alpha counts; alpha itself is sought, which "
+                'is inverted where the ground is brighter ("ncc2" finds it there, "ncc" does not)'
+            )
+            self._template = self._template.by_alpha
+            self._scorer = self.measure.prepare(self._template)
         if not callable(getattr(self._scorer, "fill", None)):
             raise TypeError(
                 f"{self.measure} has prepared {self._scorer!r}; it must be a scorer, with "
@@ -93,6 +121,7 @@ class Matcher:
         self.shape = height, width
         self.bins = getattr(self._scorer, "bins", ())
         self._name = name_of(self.measure)
+        self._greys = Greys.of_template(self._template)
 
     def __repr__(self) -> str:
         height, width = self.shape
@@ -104,13 +133,16 @@ class Matcher:
             "template": np.moveaxis(self._template.planes, 0, 2),
             "measure": self.measure,
             "mask": None if self._template.mask.all() else self._template.mask,
+            "nodata": self._nodata,  # of images: what counts of the template is in the mask
             "n_threads": self._n_threads,
             "dtype": self._dtype,
         }
 
     def __setstate__(self, given: dict[str, Any]) -> None:
+        nodata = given.pop("nodata")
         with _checks.silence():  # whoever made it has been warned
             Matcher.__init__(self, **given)
+        self._nodata = nodata
 
     def score_map(
         self,
@@ -127,7 +159,8 @@ class Matcher:
         ----------
         image : array_like of shape (H, W), (H, W, 1), (H, W, 2), (H, W, 3) or (H, W, 4)
             Grey or colour as the template, with or without alpha, of any boolean,
-            integer or float type. Pixels with alpha 0 are masked out.
+            integer or float type. Where alpha is below half it is masked out, as in a
+            template; so is `nodata`.
         image_mask : array_like of shape (H, W), optional
             Zero where a pixel must not be used.
         region : (int, int, int, int), optional
@@ -153,10 +186,23 @@ class Matcher:
         TypeError, ValueError
             If an argument is not of the form above, or the template is larger than the
             image or the region.
+
+        Warns
+        -----
+        UserWarning
+            If alpha is 0 everywhere, or leaves no window to search.
         """
         fill_value = _checks.as_fill_value(fill_value)
-        prepared, _ = self._prepare(image, image_mask, region)
-        return self._scores(prepared, fill_value, out)
+        prepared, _, transparent = self._prepare(image, image_mask, region)
+        scores = self._scores(prepared, out)
+        if transparent and scores.size and np.isnan(scores).all():
+            _warn_of_alpha()
+        if not math.isnan(fill_value):
+            replace_nan(scores, fill_value)
+        if out is None or scores is out:
+            return scores
+        out[:] = scores
+        return out
 
     def locate(
         self,
@@ -190,11 +236,32 @@ class Matcher:
         TypeError, ValueError
             If an argument is not of the form above, or the template is larger than
             the image or the region.
+
+        Warns
+        -----
+        UserWarning
+            If alpha is 0 everywhere, or leaves no window to search.
+
+        Notes
+        -----
+        Scores within 1e-6 of each other, 1e-9 in float64 maps, are ordered by the NCC of the
+        windows, then by their squared differences: of several that match as well an exact copy
+        comes first. Only where a pattern repeats itself so often that reading all these windows
+        would take a second or more, they come by place. The map is never held whole.
         """
         rule = PeakRule(threshold, max_matches, min_distance, max_overlap)
-        prepared, (row, column) = self._prepare(image, image_mask, region)
-        found = rule.find(self._scores(prepared, math.nan), self.shape)
-        return Matches(self._complete(match, prepared, row, column) for match in found)
+        prepared, (row, column), transparent = self._prepare(image, image_mask, region)
+        extent, dtype = self._extent(prepared), self._map_type(prepared)
+        if 0 in extent:
+            return Matches()
+        ties = partial(self._order_near_ties, prepared)
+        found = rule.suppression(extent, self.shape, dtype, ties)
+        for first, band in self._bands(prepared, extent, dtype):
+            found.add(band, last=first + len(band) == extent[0])
+        if transparent and math.isinf(found.lowest):
+            _warn_of_alpha()
+        matches = as_matches(found.finish(), extent, self.shape)
+        return Matches(self._complete(match, prepared, row, column) for match in matches)
 
     def tone_curve(self, image: ArrayLike, row: int, col: int) -> tuple[ToneCurve, ...]:
         """Tell which greys the image shows at a place for those of the template.
@@ -216,7 +283,8 @@ class Matcher:
         TypeError, ValueError
             If the window leaves the image, or holds a non-finite pixel that counts.
         """
-        planes, _ = self._planes(image)
+        planes, _ = _checks.as_planes(image, "image", self._beside)
+        _checks.check_fit(planes, self._template.greys)
         row, col = _checks.as_integer(row, "row", 0), _checks.as_integer(col, "col", 0)
         window = self._window(planes, row, col)
         if window.shape[1:] != self.shape:
@@ -228,64 +296,106 @@ class Matcher:
             raise ValueError(f"the window at ({row}, {col}) holds NaN or infinity")
         return ask(self._scorer, "tone_curve", window) or ()
 
-    def _planes(self, image: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-        """Check an image: its planes, and where its alpha lets pixels count."""
-        beside = f"; the template has shape {self.shape}"
-        planes, alpha = _checks.as_planes(image, "image", beside)
-        _checks.check_fit(planes, self._template.greys)
-        return planes, alpha
+    @property
+    def _beside(self) -> str:
+        return f"; the template has shape {self.shape}"
 
     def _prepare(
         self, image: ArrayLike, image_mask: ArrayLike | None, region: Any
-    ) -> tuple[Image, tuple[int, int]]:
-        """Make the part of an image ready that is searched, and say where it begins."""
-        planes, alpha = self._planes(image)
+    ) -> tuple[Image, tuple[int, int], bool]:
+        """Make the part of an image ready that is searched.
+
+        Return also where it begins, and whether alpha masks some of the image out.
+        """
+        planes, alpha = _checks.as_planes(image, "image", self._beside)
+        _checks.check_fit(planes, self._template.greys)
         mask = _checks.as_mask(image_mask, "image_mask", planes.shape[1:])
-        if alpha is not None:
-            mask = alpha if mask is None else mask & alpha
+        opaque = _checks.as_opaque(alpha, "image")
+        for allowed in (opaque, _checks.where_data(planes, self._nodata)):
+            if allowed is not None:
+                mask = allowed if mask is None else mask & allowed
+        transparent = opaque is not None and not opaque.all()
         prepared = prepare(planes, mask, self._template.mask.size)
         if region is None:
-            return prepared, (0, 0)
+            return prepared, (0, 0), transparent
         row, column, *size = _checks.as_region(region, prepared.shape, self.shape)
-        return prepared.crop(row, column, *size), (row, column)
+        return prepared.crop(row, column, *size), (row, column), transparent
 
-    def _scores(
-        self, image: Image, fill_value: float, out: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
-        """Score map, with `fill_value` where there is no evidence."""
-        rows, columns = (
-            max(extent - side + 1, 0) for extent, side in zip(image.shape, self.shape, strict=True)
-        )
-        shape, dtype = (rows, columns), self._dtype
-        if out is not None:
-            dtype = _checks.as_output(out, shape, dtype)
-        elif dtype is None:
-            kind = image.planes.dtype
-            dtype = np.dtype(np.float64 if kind.kind == "f" and kind.itemsize >= 8 else np.float32)
-        fits = out is not None and out.flags.c_contiguous
-        fits = fits and not np.may_share_memory(out, image.planes)
-        scores = out if out is not None and fits else np.empty(shape, dtype)
+    def _extent(self, image: Image) -> tuple[int, int]:
+        """Rows and columns of the map of an image."""
+        rows, columns = image.shape
+        return max(rows - self.shape[0] + 1, 0), max(columns - self.shape[1] + 1, 0)
+
+    def _map_type(self, image: Image) -> np.dtype[Any]:
+        """Type of the map of an image."""
+        kind = image.planes.dtype
+        double = kind.kind == "f" and kind.itemsize >= 8
+        return self._dtype or np.dtype(np.float64 if double else np.float32)
+
+    def _scores(self, image: Image, out: NDArray[Any] | None) -> NDArray[Any]:
+        """Score map, NaN where there is no evidence: in `out` if it can be filled directly."""
+        extent = self._extent(image)
+        if out is None:
+            scores = np.empty(extent, self._map_type(image))
+        else:
+            dtype = _checks.as_output(out, extent, self._dtype)
+            fits = out.flags.c_contiguous and not np.may_share_memory(out, image.planes)
+            scores = out if fits else np.empty(extent, dtype)
         if scores.size:
-            self._scorer.fill(image, scores, self._n_threads or available_cpus())
-        if not math.isnan(fill_value):
-            replace_nan(scores, fill_value)
-        if out is None or fits:
-            return scores
-        out[:] = scores
-        return out
+            self._scorer.fill(image, scores, self._threads)
+        return scores
+
+    def _bands(
+        self, image: Image, extent: tuple[int, int], dtype: np.dtype[Any]
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield bands of the map, from the top down, and their first rows; each in turn."""
+        rows, columns = extent
+        number = -(-rows // max(_WINDOWS_HELD // columns, 1))
+        firsts = [rows * i // number for i in range(number + 1)]
+        held = np.empty((-(-rows // number), columns), dtype)
+        for first, stop in pairwise(firsts):
+            under = (
+                image
+                if number == 1
+                else image.crop(first, 0, stop - first + self.shape[0] - 1, image.shape[1])
+            )
+            band = held[: stop - first]
+            self._scorer.fill(under, band, self._threads)
+            yield first, band
+
+    @cached_property
+    def _near_ties(self) -> NearTies:
+        """What tells windows apart that score alike: seldom asked for."""
+        return NearTies(self._template)
+
+    def _order_near_ties(
+        self, image: Image, rows: NDArray[np.int64], cols: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        return self._near_ties.order(image, self._threads, rows, cols)
+
+    @property
+    def _threads(self) -> int:
+        return self._n_threads or available_cpus()
 
     def _complete(self, match: Match, image: Image, row: int, column: int) -> Match:
         """Add what is known of the window, and the place of the region in the image."""
         window = self._window(image.planes, match.row, match.col)
+        gain = ask(self._scorer, "gain", window)
+        if gain is not None:
+            gain *= unit_of(image, self._greys) or 1.0
         return dataclasses.replace(
             match,
             row=match.row + row,
             col=match.col + column,
             tone_curves=ask(self._scorer, "tone_curve", window) or (),
-            gain=ask(self._scorer, "gain", window),
+            gain=gain,
             measure=self._name,
         )
 
     def _window(self, planes: NDArray[Any], row: int, column: int) -> NDArray[Any]:
         height, width = self.shape
         return planes[:, row : row + height, column : column + width]
+
+
+def _warn_of_alpha() -> None:
+    _checks.warn("the image's alpha leaves no window to search: in each some pixel is transparent")

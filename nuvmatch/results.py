@@ -47,13 +47,17 @@ class Match:
         Mean template level and fitted window grey of each slice, one curve a channel; empty
         for measures without ("ncc", "mi", ..).
     gain : float or None
-        Slope of the straight line through window greys over template greys; None for
-        measures without tone curves.
+        Slope of the straight line through window greys over template greys, of unlike types
+        (uint8, uint16, floats in [0, 1]) over shares of white; None for measures without tone
+        curves.
     angle, scale : float
         How the template was turned, in degrees counter-clockwise as the eye sees it, and
         resized to match.
     name : str or None
         Name of the template, where several were sought.
+    on_edge : bool
+        Whether it lies on the border of what was searched: the image or its `region` may end
+        before the better place.
     measure : str or None
         By which measure it was found; None for a score map from anywhere.
     false_alarms, margin, sigma : None
@@ -74,6 +78,7 @@ class Match:
     false_alarms: float | None = None
     margin: float | None = None
     sigma: float | None = None
+    on_edge: bool = False
 
     @property
     def similarity(self) -> float:
@@ -145,6 +150,7 @@ class Match:
             "false_alarms": self.false_alarms,
             "margin": self.margin,
             "gain": self.gain,
+            "on_edge": self.on_edge,
         }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("nightly", deadline=None, max_examples=500)
+settings.register_profile("nightly", deadline=None, max_examples=2000)
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("ci")
 

@@ -108,14 +108,40 @@ def cuts_of(groups):
         yield [np.concatenate(groups[a:b]) for a, b in itertools.pairwise(places)]
 
 
-def window_to_pattern(window, template, counts, bins, value_range):
-    """Variance of the template within the window's bins over its variance, channels pooled."""
+def usual_range(image, good=None):
+    """Lowest and highest good grey, but for a few that are far from all others."""
+    greys = sorted(np.asarray(image)[... if good is None else good].ravel().tolist())
+    middle = greys[len(greys) // 2]
+    below = [grey for grey in greys if grey < middle]
+    above = [grey for grey in greys if grey > middle]
+    others = len(below) + len(above)  # a background of one grey counts for nothing
+    few = int(min(others / 100, math.sqrt(others)))
+    kept = [*below[few:], middle, *above[: max(len(above) - few, 0)]]
+    if kept[0] == kept[-1]:
+        return greys[0], greys[-1]
+    reach = (kept[-1] - kept[0]) / 2
+    usual = [grey for grey in greys if kept[0] - grey <= reach and grey - kept[-1] <= reach]
+    return usual[0], usual[-1]
+
+
+def image_bins(image, bins, value_range):
+    """How many inner edges of bins of equal width are not above each grey."""
     edges = np.linspace(*value_range, bins + 1)[1:-1]
-    if is_flat(window, counts):
-        return 1.0
+    return np.array([[sum(grey >= edge for edge in edges) for grey in row] for row in image])
+
+
+def window_to_pattern(window, template, counts, bins, value_range):
+    """Variance of the template within the window's bins over its variance, channels pooled.
+
+    NaN if the window is in one bin.
+    """
+    edges = np.linspace(*value_range, bins + 1)[1:-1]
+    labels_of = [np.digitize(plane[counts], edges) for plane in as_channels(window)]
+    if not any(map(np.ptp, labels_of)):
+        return math.nan
     within = total = 0.0
-    for plane, greys in zip(as_channels(window), as_channels(template), strict=True):
-        labels, own = np.digitize(plane[counts], edges), np.asarray(greys, float)[counts]
+    for labels, greys in zip(labels_of, as_channels(template), strict=True):
+        own = np.asarray(greys, float)[counts]
         total += squares(own)
         within += sum(squares(own[labels == j]) for j in np.unique(labels))
     return within / total
@@ -176,11 +202,12 @@ def entropy(labels):
 
 
 def mutual_information_map(image, labels, bins, value_range, by):
-    """1 - I / H of every window, channels pooled; 1 if flat or H = 0."""
+    """1 - I / H of every window, channels pooled; NaN if it is in one bin."""
     edges = np.linspace(*value_range, bins + 1)[1:-1]
-    scores = np.ones(map_shape(image, labels.shape))
+    scores = np.full(map_shape(image, labels.shape), np.nan)
     for place, window in windows(image, labels.shape):
         information = total = 0.0
+        in_one_bin = True
         for plane, template in zip(as_channels(window), as_channels(labels), strict=True):
             counts = template >= 0
             a = template[counts]
@@ -188,7 +215,8 @@ def mutual_information_map(image, labels, bins, value_range, by):
             both = np.unique(np.stack([a, b]), axis=1, return_inverse=True)[1].ravel()
             information += entropy(a) + entropy(b) - entropy(both)
             total += entropy(a) if by == "template" else entropy(b)
-        if not is_flat(window, as_channels(labels)[0] >= 0) and total > 0:
+            in_one_bin &= np.ptp(b) == 0
+        if not in_one_bin:
             scores[place] = min(max(1 - information / total, 0), 1)
     return scores
 
@@ -299,11 +327,12 @@ def labels_of(values, cuts):
     return np.searchsorted(levels[list(cuts)], values, side="right")
 
 
-def best_objective(values, cross, bins):
+def best_objective(values, cross, bins, least=1):
     """Objective and cuts of the best bins, by trying all; the smaller cuts of equal ones."""
     trials = (
         (objective(values, labels_of(values, cuts), cross), cuts)
         for cuts in partitions(np.unique(values), bins)
+        if np.bincount(labels_of(values, cuts)).min() >= least
     )
     best, best_cuts = -np.inf, None
     for value, cuts in trials:
@@ -312,7 +341,7 @@ def best_objective(values, cross, bins):
     return best, best_cuts
 
 
-def climb(values, cross, cuts):
+def climb(values, cross, cuts, least=1):
     """The paper's Algorithm 1 from given inner cuts, each trial by the definition."""
     top = np.unique(values).size
     cuts = list(cuts)
@@ -324,7 +353,9 @@ def climb(values, cross, cuts):
                 trial = cuts.copy()
                 trial[i] += step
                 edges = [0, *trial, top]
-                if all(a < b for a, b in itertools.pairwise(edges)):
+                if all(a < b for a, b in itertools.pairwise(edges)) and (
+                    np.bincount(labels_of(values, trial)).min() >= least
+                ):
                     gain = objective(values, labels_of(values, trial), cross) - current
                     if gain > best_gain + 1e-12:
                         best_gain, best_cuts = gain, trial
@@ -338,7 +369,7 @@ def partitions(levels, bins):
     yield from itertools.combinations(range(1, len(levels)), bins - 1)
 
 
-def best_partition(levels, counts, bins):
+def best_partition(levels, counts, bins, least=1):
     """Cuts of the least weighted variance within bins, by trying all of them."""
     values = np.repeat(np.asarray(levels, float), counts)
     starts = np.concatenate(([0], np.cumsum(counts)))
@@ -347,20 +378,45 @@ def best_partition(levels, counts, bins):
         edges = starts[[0, *cuts, len(levels)]]
         return sum(squares(values[a:b]) for a, b in itertools.pairwise(edges))
 
-    return min(((cost(cuts), cuts) for cuts in partitions(levels, bins)), key=lambda c: c[0])
+    def enough(cuts):
+        return np.diff(starts[[0, *cuts, len(levels)]]).min() >= least
+
+    tried = [(cost(cuts), cuts) for cuts in partitions(levels, bins) if enough(cuts)]
+    least_cost = min(tried)[0]
+    # Of equal ones the first, whatever rounding says.
+    return next(found for found in tried if found[0] <= least_cost * (1 + 1e-12) + 1e-12)
+
+
+def apart(candidates, reach):
+    """Take each candidate (.., row, col), best first, that is not near one taken before."""
+    taken = []
+    for candidate in candidates:
+        row, col = candidate[-2:]
+        if not any(
+            abs(row - y) < len(reach) and abs(col - x) <= reach[abs(row - y)] for *_, y, x in taken
+        ):
+            taken.append(candidate)
+    return taken
+
+
+def around(scores, row, col):
+    """A place of a map and its neighbours."""
+    return scores[max(row - 1, 0) : row + 2, max(col - 1, 0) : col + 2]
 
 
 def find_peaks(
     scores, shape, threshold=None, max_matches=None, min_distance=None, max_overlap=0.25
 ):
-    """(row, col) of the peaks: sort all, take each that is not near one taken."""
+    """(row, col) of the peaks: sort all that no neighbour undercuts, take each not near one."""
     if threshold is None and max_matches is None:
         max_matches = 1
     height, width = shape
     candidates = sorted(
         (scores[row, col], row, col)
         for row, col in np.ndindex(scores.shape)
-        if scores[row, col] < np.inf and (threshold is None or scores[row, col] <= threshold)
+        if scores[row, col] < np.inf
+        and (threshold is None or scores[row, col] <= threshold)
+        and not (around(scores, row, col) < scores[row, col]).any()
     )
 
     def near(row, col, other_row, other_col):
@@ -375,3 +431,18 @@ def find_peaks(
         if not any(near(row, col, *place) for place in taken):
             taken.append((row, col))
     return taken[:max_matches]
+
+
+def residual(window, template, mask):
+    """Sum of squares that the straight line over the template's greys, one slope, leaves."""
+    w, t = inside(window, template, mask)
+    w, t = centred(w), centred(t)
+    energy = (t**2).sum()
+    slope = (w * t).sum() / energy if energy > 0 else 0.0
+    return float((centred(w - slope * t) ** 2).sum())
+
+
+def gains(window, template, labels):
+    """Gain of each channel by itself; None where the template's is flat."""
+    planes = zip(as_channels(window), as_channels(template), as_channels(labels), strict=True)
+    return [gain(*parts) if np.ptp(parts[1][parts[2] >= 0]) else None for parts in planes]

@@ -187,19 +187,17 @@ def flat_windows(image, mask):
     return np.reshape(flat, naive.map_shape(image, mask.shape))
 
 
-def image_ends(image):
-    """Between which greys an image is binned when nothing is said."""
-    if image.dtype.itemsize == 1:
-        return np.iinfo(image.dtype).min, np.iinfo(image.dtype).max
-    return image.min(), image.max()
-
-
 def reference(image, template, measure, mask=None, value_range=None):
-    """Score map of any measure by the loops; 1 where a window is flat."""
+    """Score map of any measure by the loops; 1 where a window gives no evidence."""
+    return naive.replace_nan(marked_reference(image, template, measure, mask, value_range), 1)
+
+
+def marked_reference(image, template, measure, mask=None, value_range=None):
+    """Do the same, but with NaN where a window is not flat but in one bin of the image."""
     image, template, measure = np.asarray(image), np.asarray(template), as_measure(measure)
     match measure:
         case Lowest() | Highest():
-            maps = [reference(image, template, part, mask) for part in measure.measures]
+            maps = [marked_reference(image, template, part, mask) for part in measure.measures]
             return (np.minimum if isinstance(measure, Lowest) else np.maximum).reduce(maps)
         case NCC():
             scores = naive.ncc_map(image, template, mask)
@@ -207,7 +205,7 @@ def reference(image, template, measure, mask=None, value_range=None):
         case SSD():
             return naive.ssd_map(image, template, mask)
     prepared = Template.of(template, mask)
-    ends = value_range or image_ends(image)
+    ends = value_range or naive.usual_range(image)
     if isinstance(measure, WindowToPattern):
         bins = measure.bins or min(8, (prepared.pixels + 1) // 2)
 

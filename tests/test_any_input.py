@@ -87,6 +87,7 @@ def test_any_array_is_matched_or_refused(data, size, window, of_template, of_ima
     mask = None if of_template is None else rng.random(window) < of_template
     image_mask = None if of_image is None else rng.random(size) < of_image
     counts = np.ones(window, bool) if mask is None else mask
+    counts &= ~np.isnan(np.asarray(template, float))  # NaN masks itself
     greys = np.asarray(template, float)[counts]
 
     may_fail = (

@@ -156,8 +156,9 @@ import sys
 import numpy as np, nuvmatch
 
 def compiled():
+    kind = type(nuvmatch.finding.suppression.decide)
     kernels = [k for name, m in list(sys.modules.items()) if name.startswith("nuvmatch")
-               for k in vars(m).values() if isinstance(k, type(nuvmatch.finding.peaks.suppress))]
+               for k in vars(m).values() if isinstance(k, kind)]
     return sum(len(kernel.signatures) for kernel in kernels)
 
 nuvmatch.warmup()

@@ -4,10 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
+import PIL.Image
 import pytest
+import tifffile
 
 import nuvmatch
 from nuvmatch import io
@@ -96,16 +99,24 @@ def test_nothing_found_is_status_one_and_names_the_best(capsys):
     assert run("--threshold", "0.00001") == 1
     out = capsys.readouterr().out
     score = nuvmatch.locate(SCENE, TEMPLATE)[0].score
-    assert f"no nuv score is at most 1e-05; the best is {score}" in out
+    assert f"no nuv score is at most 1e-05; the best is {score:.4f}" in out
     assert "at row 8, column 10" in out
     assert run("--threshold", "0.00001", "--json") == 1
-    assert json.loads(capsys.readouterr().out)["matches"] == []
+    report = json.loads(capsys.readouterr().out)
+    assert report["matches"] == []
+    assert (report["best"]["row"], report["best"]["col"]) == PLACES[0]
+    assert report["best"]["score"] == report["best_score"] == score
 
 
 def test_a_blank_scene_is_status_one(capsys):
     io.write_picture("blank.png", np.zeros((40, 50), np.uint8))
     assert run(scene="blank.png") == 1
-    assert "every window is flat or masked out" in capsys.readouterr().out
+    assert "every window is flat or masked out\n" in capsys.readouterr().out
+
+
+def test_windows_that_limits_refuse_are_not_called_flat(capsys):
+    assert run("--gain", "90", "91") == 1
+    assert "flat or masked out, or refused by --gain\n" in capsys.readouterr().out
 
 
 def test_a_region_beside_the_scene_is_status_one():
@@ -143,7 +154,16 @@ def test_many_kinds_of_files_are_taken(kind, capsys):
         (["locate", "nope.png", "template.png"], "nope.png: No such file"),
         (["locate", ".", "template.png"], ".: Is a directory"),
         (["locate", "scene.png", "text.png"], "text.png cannot be decoded"),
-        (["locate", "template.png", "scene.png"], "larger than the image"),
+        (["locate", "template.png", "scene.png"], "SCENE comes first, then TEMPLATE"),
+        (["locate", "-", "-"], "SCENE or TEMPLATE must be a file"),
+        ([*PAIR, "--threshold", "-1"], "'-1'; scores are 0, which is perfect, or more"),
+        ([*PAIR, "--page", "0"], "--page: '0'"),
+        ([*PAIR, "--page", "2"], "scene.png has 1 page; there is no page 2"),
+        ([*PAIR, "--page", "all", "--out", "a.png"], "--page N"),
+        ([*PAIR, "--mask", "scene.png"], "(10, 12)"),
+        ([*PAIR, "--image-mask", "template.png"], "(50, 60)"),
+        ([*PAIR, "--out", "flat.png", "--image-mask", "flat.png"], "is named twice"),
+        ([*PAIR, "--json", "--quiet"], "--quiet"),
         (["locate", "scene.png", "flat.png"], "is flat"),
         ([*PAIR, "--out", "x.gif"], "x.gif has no known suffix"),
         ([*PAIR, "--map", "no/x.npy"], "no is no folder"),
@@ -180,7 +200,7 @@ def test_many_kinds_of_files_are_taken(kind, capsys):
         (["locate", "scene.png", "half.png"], "half.png cannot be decoded"),
         ([*PAIR, "--thresh", "1"], "--thresh"),
         (["find"], "'find'"),
-        ([], "COMMAND"),
+        ([], "usage: nuvmatch locate SCENE TEMPLATE"),
     ],
 )
 def test_bad_input_is_status_two_and_one_line(arguments, message, capsys, folder):
@@ -303,3 +323,199 @@ def test_the_module_runs_as_the_command(arguments):
     assert done.stderr == ""
     if arguments == ["--version"]:
         assert done.stdout == f"nuvmatch {nuvmatch.__version__}\n"
+
+
+# Pages, masks, no data
+
+
+@pytest.fixture
+def stack():
+    """Pages of noise, but for the second and the third: the scene, and its negative."""
+    noise = np.random.default_rng(9).integers(0, 256, SCENE.shape).astype(np.uint8)
+    tifffile.imwrite("stack.tif", np.stack([noise, SCENE, 255 - SCENE]), photometric="minisblack")
+    return "stack.tif"
+
+
+def test_only_the_first_page_is_searched_with_a_word_and_any_if_asked(stack, capsys):
+    assert run("--threshold", "0.1", scene=stack) == 1
+    out, err = capsys.readouterr()
+    assert err.startswith("nuvmatch: warning: stack.tif has 3 pages; only the first is searched")
+    assert err.count("\n") == 1
+    assert "page" not in out
+    assert run("--threshold", "0.1", "--page", "1", scene=stack) == 1
+    out, err = capsys.readouterr()
+    assert (out.endswith(" of page 1\n"), err) == (True, "")
+    assert run("--threshold", "0.1", "--page", "2", "--json", scene=stack) == 0
+    assert reported(capsys) == PLACES
+    assert run("--page", "4", scene=stack) == 2
+    assert "stack.tif has 3 pages; there is no page 4" in capsys.readouterr().err
+
+
+def test_all_pages_are_searched_each_by_itself(stack, capsys):
+    assert run("--threshold", "0.1", "--page", "all", "--json", scene=stack) == 0
+    report = json.loads(capsys.readouterr().out)
+    found = [(m["page"], m["row"], m["col"]) for m in report["matches"]]
+    assert sorted(found) == [(page, *place) for page in (2, 3) for place in PLACES]
+    assert report["best"]["page"] == 2
+    assert run("--threshold", "0.1", "--page", "all", scene=stack) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:3] == ["#", "page", "row"]
+    assert [line.split()[1] for line in lines[2:]] == ["2", "2", "3", "3"]
+    assert run("--threshold", "0", "--page", "all", "--measure", "mi", scene=stack) == 1
+
+
+def test_pages_of_all_sizes_and_colours_are_searched(capsys):
+    with tifffile.TiffWriter("mixed.tif") as file:
+        for page in (SCENE[:5], np.dstack([SCENE] * 3), SCENE):
+            file.write(page, photometric="rgb" if page.ndim == 3 else "minisblack")
+    assert run("--page", "all", "--json", scene="mixed.tif") == 0
+    out, err = capsys.readouterr()
+    assert [(m["page"], m["row"]) for m in json.loads(out)["matches"]] == [(2, 8), (3, 8)]
+    assert "page 1 is left out" in err
+
+
+def test_of_a_template_with_pages_the_first_is_sought(capsys):
+    pages = np.stack([TEMPLATE, TEMPLATE.T.reshape(10, 12)])
+    tifffile.imwrite("pages.tif", pages, photometric="minisblack")
+    assert run("--json", template="pages.tif") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["matches"][0]["row"] == 8
+    assert "pages.tif has 2 pages; only the first is read" in err
+
+
+@pytest.mark.parametrize("which", ["scene", "template"])
+def test_standard_input_is_an_image(which, monkeypatch, capsys, folder):
+    for data in ((folder / f"{which}.png").read_bytes(), b"text"):
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(data)))
+        status = run("--json", **{which: "-"})
+        out, err = capsys.readouterr()
+        if data == b"text":
+            assert status == 2
+            assert "standard input cannot be decoded" in err
+        else:
+            assert (json.loads(out)["matches"][0]["row"], err) == (8, "")
+
+
+@pytest.mark.parametrize("kind", ["bits", "grey", "colour", "alpha", "grey and alpha"])
+def test_masks_are_images_of_any_kind(kind, capsys):
+    spoilt = TEMPLATE.copy()
+    spoilt[:4] = 255 - spoilt[:4] // 3
+    counts = np.ones(TEMPLATE.shape, bool)
+    counts[:4] = False
+    blue = np.dstack([counts * 0, counts * 0, counts * 1]).astype(np.uint8)  # luminance 0.1
+    opacity = np.where(counts, 255, 0).astype(np.uint8)
+    images = {
+        "bits": PIL.Image.fromarray(counts),
+        "grey": PIL.Image.fromarray(counts.astype(np.uint8)),
+        "colour": PIL.Image.fromarray(blue),
+        "alpha": PIL.Image.fromarray(np.dstack([blue * 0 + 9, opacity])),
+        "grey and alpha": PIL.Image.fromarray(np.dstack([opacity * 0 + 9, opacity])),
+    }
+    io.write_picture("spoilt.png", spoilt)
+    images[kind].save("mask.png")
+    assert run("--json", "--mask", "mask.png", template="spoilt.png") == 0
+    (found,) = json.loads(capsys.readouterr().out)["matches"]
+    expected = nuvmatch.locate(SCENE, spoilt, mask=counts)[0]
+    assert (found["row"], found["col"], found["score"]) == (
+        expected.row,
+        expected.col,
+        expected.score,
+    )
+    whole = np.zeros(SCENE.shape, bool)
+    whole[25:] = True
+    PIL.Image.fromarray(whole).save("bottom.png")
+    assert run("--json", "--image-mask", "bottom.png") == 0
+    assert reported(capsys) == PLACES[1:]
+
+
+def test_no_data_count_in_neither(capsys):
+    """F17: by the tag that the file has, or as it is said."""
+    rng = np.random.default_rng(8)
+    steps = np.cumsum(np.cumsum(rng.normal(0, 1, (140, 160)), 0), 1)
+    heights = (1000 + 100 * (steps - steps.mean()) / steps.std()).astype(np.float32)
+    scene = 300 + 0.4 * (heights - 1000) + 0.0006 * (heights - 1000) ** 2
+    chip = heights[50:82, 60:92].copy()
+    chip[:, :10] = scene[:30] = scene[:, 130:] = -9999
+    for name, image in ("plain.tif", scene), ("chip.tif", chip):
+        tifffile.imwrite(name, image)
+    tifffile.imwrite("tagged.tif", scene, extratags=[(42113, "s", 0, "-9999", True)])
+    for options, image in ((["--nodata", "-9999"], "plain.tif"), ([], "tagged.tif")):
+        assert run("--json", *options, scene=image, template="chip.tif") == 0
+        assert reported(capsys) == [(50, 60)]
+    assert run("--json", scene="plain.tif", template="chip.tif") == 0
+    assert reported(capsys) != [(50, 60)]
+    other = ["--nodata", "1", "--nodata", "2"]
+    run("--json", *other, scene="tagged.tif", template="chip.tif")
+    assert reported(capsys) != [(50, 60)]
+
+
+@pytest.mark.parametrize("number", ["-3.4028234663852886e+38", "-1E5", "-.5", "-inf", "0"])
+def test_negative_numbers_are_no_options(number, capsys):
+    """Wherever they stand, however they are written."""
+    image = SCENE.astype(np.float32)
+    image[20:28] = float(number)
+    tifffile.imwrite("floats.tif", image)
+    options = ["--json", "--threshold", "0.1"]
+    assert main(["locate", *options, "--nodata", number, "floats.tif", "template.png"]) == 0
+    assert sorted(reported(capsys)) == PLACES
+    if number != "0":
+        assert run(*options, "--gain", number, "-0.1") == 0
+        expected = nuvmatch.NUV(gain=(float(number), -0.1))
+        found = nuvmatch.locate(SCENE, TEMPLATE, expected, threshold=0.1)
+        assert reported(capsys) == list(zip(found.rows, found.cols, strict=True))
+
+
+def test_pages_that_are_all_too_small_are_bad_input(capsys):
+    tifffile.imwrite("small.tif", np.stack([SCENE[:5], SCENE[5:10]]), photometric="minisblack")
+    assert run("--page", "all", scene="small.tif") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "page 1 is left out" in err
+    assert "page 2 is left out" in err
+    assert err.endswith("error: every page of small.tif is smaller than the template\n")
+
+
+def test_threads_reach_the_matcher(monkeypatch):
+    asked = []
+    init = nuvmatch.Matcher.__init__
+
+    def spy(self, *arguments, **options):
+        asked.append(options["n_threads"])
+        init(self, *arguments, **options)
+
+    monkeypatch.setattr(nuvmatch.Matcher, "__init__", spy)
+    assert run("--threads", "3") == run() == 0
+    assert asked == [3, None]
+
+
+def test_quiet_says_nothing(capsys):
+    assert run("--quiet") == 0
+    assert run("--quiet", "--threshold", "0") == 1
+    assert capsys.readouterr() == ("", "")
+
+
+def test_json_has_lists_of_numbers_on_one_line(capsys):
+    run("--json", "--all")
+    for line in capsys.readouterr().out.splitlines():
+        if '"levels"' in line:
+            assert line.strip().rstrip(",").endswith("]")
+            assert len(json.loads("{" + line.strip().rstrip(",") + "}")["levels"]) == 8
+
+
+def test_help_names_formats_and_an_example(capsys):
+    with pytest.raises(SystemExit):
+        main(["locate", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Example: nuvmatch locate screen.png icon.png" in said
+    for word in ("WebP", "BMP", "half opaque", "standard input", "by its alpha"):
+        assert word in said
+
+
+def test_a_damaged_photograph_is_one_line(capfd, folder):
+    PIL.Image.fromarray(SCENE).save("whole.jpg", quality=95)
+    data = (folder / "whole.jpg").read_bytes()
+    (folder / "cut.jpg").write_bytes(data[: len(data) * 6 // 10] + b"\xff\xd9")
+    assert run(scene="cut.jpg") == 2
+    out, err = capfd.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "cut.jpg cannot be decoded: it is damaged" in err

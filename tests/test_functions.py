@@ -169,3 +169,41 @@ def test_files_and_pictures_are_there_when_they_are_asked_for():
     assert nuvmatch.showing.draw_matches
     with pytest.raises(AttributeError, match="sounds"):
         nuvmatch.sounds()
+
+
+class ReadOnce:
+    """An array as lazy libraries have it: each reading costs, and is counted."""
+
+    def __init__(self, array):
+        self.array, self.readings = array, 0
+
+    def __array__(self, dtype=None, copy=None):
+        self.readings += 1
+        return np.array(self.array, dtype)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda image, template, **masks: nuvmatch.locate(image, template, **masks),
+        lambda image, template, **masks: nuvmatch.score_map(image, template, **masks),
+        lambda image, template, **masks: nuvmatch.match_template(image, template, **masks),
+        lambda image, template, **masks: nuvmatch.match_template(
+            image, template, pad_input=True, **masks
+        ),
+        lambda image, template, mask, image_mask: nuvmatch.Matcher(template, mask=mask).locate(
+            image, image_mask=image_mask, region=(0, 0, 20, 20), max_matches=3
+        ),
+    ],
+)
+def test_array_likes_are_read_once(call, rng):
+    image = ReadOnce(rng.integers(0, 256, (30, 40)).astype(np.uint8))
+    template = ReadOnce(image.array[5:15, 6:17])
+    mask, image_mask = ReadOnce(np.ones((10, 11))), ReadOnce(np.ones((30, 40)))
+    call(image, template, mask=mask, image_mask=image_mask)
+    assert [one.readings for one in (image, template, mask, image_mask)] == [1, 1, 1, 1]
+
+
+def test_what_match_template_does_not_take_is_its_own_error():
+    with pytest.raises(TypeError, match=r"match_template\(\) got an unexpected keyword .*'mode'"):
+        nuvmatch.match_template(np.eye(9), np.eye(3), mode="reflect")

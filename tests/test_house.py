@@ -49,7 +49,7 @@ KERNELS = {f"{name}: {node.name}": node for name, node in functions() if is_kern
 def test_kernels_are_found_as_numba_has_them():
     named = {key.split(": ")[1] for key in KERNELS}
     assert len(KERNELS) > 20
-    assert {"suppress", "extend", "climb", "sum_slices", "_explained"} <= named
+    assert {"decide", "extend", "climb", "sum_slices", "_explained"} <= named
 
 
 @pytest.mark.parametrize("kernel", [key for key in KERNELS if ": _" not in key])
@@ -63,7 +63,7 @@ def test_a_kernel_names_the_plain_loop_that_it_is_compared_with(kernel):
 @pytest.mark.compiled
 def test_each_kernel_calls_those_of_its_own_file_only():
     """Numba's cache does not notice that others were edited."""
-    dispatcher = type(nuvmatch.finding.peaks.suppress)
+    dispatcher = type(nuvmatch.finding.suppression.decide)
     found = set()
     for name, module in MODULES.items():
         for kernel in vars(module).values():

@@ -5,8 +5,9 @@
 
 Leaves DIR/detection.md, and in DIR/detection/ each table as Markdown and CSV, all of them as
 JSON, and each figure as PNG and SVG. What was done is kept in the cache: interrupted, the
-same command goes on where it was. With --tune it prints location rates of "nuv_adaptive" by
-the penalty of a curve, on photographs that the table is not made of.
+same command goes on where it was. With --tune it prints, for photographs that the table is not
+made of, location rates of "nuv_adaptive" by the penalty of a curve, and of measures by the
+pixels that a bin holds at least.
 """
 
 import sys
@@ -18,7 +19,7 @@ from ..jobs import score_all
 from ..reporting import make_parser, write_figures, write_tables, write_text
 from . import experiment
 from .analysis import tabulate
-from .experiment import CELLS, find_all, tune_all
+from .experiment import CELLS, find_all, tune_all, tune_bins_of_all
 from .figures import draw
 from .page import make_page
 
@@ -31,13 +32,18 @@ def run(function, cells, options):
 
 def main(arguments=None):
     parser = make_parser("detection", __doc__, 240, 3, "trials")
-    parser.add_argument("--tune", action="store_true", help="only print rates by penalty")
+    parser.add_argument(
+        "--tune", action="store_true", help="only print rates by penalty and by bins"
+    )
     options = parser.parse_args(arguments)
     folder = options.out / "detection"
     try:
         if options.tune:
             cells = [cell for cell, (name, _) in CELLS.items() if name in scenes.CHANGES]
             print_penalties(run(tune_all, cells, options))
+            rows = run(tune_bins_of_all, cells, options)
+            rates = rows.pivot_table(index=["measure", "least"], columns="side", values="found")
+            print(rates.round(4).to_string())
             return
         folder.mkdir(parents=True, exist_ok=True)  # before the work, not after
         rows = run(find_all, CELLS, options)

@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass, replace
 from functools import partial
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from nuvmatch import (
     MonotoneNUV,
     WindowToPattern,
 )
+from nuvmatch.measures import channel
 
 from .. import scenes
 
@@ -47,6 +49,7 @@ MEASURES = {
     "nuv_adaptive, both, 16 bins": Lowest(AdaptiveNUV(bins=16), WindowToPattern(bins=16)),
 }
 BASELINES = ("SSD", "NCC", "|NCC|", "MI", "nMI")
+LEAST_PIXELS, SIDES_OF_BINS = (1, 2, 3, 4), (8, 12, 16, 24)
 PENALTIES = (0, 0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4)
 
 CELLS = {f"{name}, {noise}": (name, noise) for name in scenes.CHANGES for noise in NOISES}
@@ -75,10 +78,10 @@ def find(cell, seed, number):
         yield {**about, **found, "ms": 1000 * taken}
 
 
-def make_trial(cell, number, names, rng):
+def make_trial(cell, number, names, rng, sides=SIDES):
     """Where the template lies, the template, the scene, and the family of its tones."""
     name, noise = CELLS[cell]
-    side = SIDES[number % len(SIDES)]
+    side = sides[number % len(sides)]
     change = scenes.CHANGES.get(name)
     cut = None
     while cut is None:
@@ -121,8 +124,9 @@ class Penalised:
 
     def prepare(self, template):
         scorer = AdaptiveNUV().prepare(template)
-        numbers = np.arange(1, len(scorer.model.curves) + 1)
-        scorer.model = replace(scorer.model, factors=np.exp(self.penalty * numbers))
+        numbers = np.arange(len(scorer.model.curves))  # the first is free
+        factors = np.exp(self.penalty * min(1, 1024 / template.pixels) * numbers)
+        scorer.model = replace(scorer.model, factors=factors)
         return scorer
 
 
@@ -135,3 +139,35 @@ def tune(cell, seed, number):
         scores = Matcher(template, measure, n_threads=1).score_map(scene)
         found = judge(scores, row, col, len(template))["found"]
         yield {"cell": cell, "trial": number, "penalty": name, "found": found}
+
+
+def tune_bins_of_all(cell, seed, numbers):
+    """Which bins find the template, by the pixels that they hold at least."""
+    return pd.DataFrame(row for number in numbers for row in tune_bins(cell, seed, number))
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A measure whose bins hold at least so many pixels."""
+
+    measure: object
+    least: int
+
+    def prepare(self, template):
+        with mock.patch.object(channel, "LEAST_PIXELS", self.least):
+            return self.measure.prepare(template)
+
+
+def tune_bins(cell, seed, number):
+    rng = np.random.default_rng([seed, list(CELLS).index(cell), number, 2])
+    row, col, template, scene, _ = make_trial(cell, number, scenes.TUNING, rng, SIDES_OF_BINS)
+    for name, measure in {
+        "nuv": NUV(),
+        "nuv_linear": LinearNUV(),
+        "nuv_adaptive": AdaptiveNUV(),
+    }.items():
+        for least in LEAST_PIXELS:
+            scores = Matcher(template, Holding(measure, least), n_threads=1).score_map(scene)
+            found = judge(scores, row, col, len(template))["found"]
+            about = {"measure": name, "least": least, "side": len(template), "cell": cell}
+            yield {**about, "trial": number, "found": found}

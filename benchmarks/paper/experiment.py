@@ -101,7 +101,12 @@ def score(case, template, measure):
 
 def score_by_nmi(case, bins):
     """Scores by nMI: template and window in bins of equal width, each over its own range."""
-    measure = MI(bins=bins, binning="equal_width", normalize="window")
-    matcher = Matcher(case.template[None], measure, n_threads=1)
-    distorted, noise = (matcher.score_map(w[None]).item() for w in (case.distorted, case.noise))
-    return {"distorted": distorted, "noise": noise}
+    edges = np.linspace(case.template.min(), case.template.max(), bins + 1)
+    found = {}
+    for name in ("distorted", "noise"):
+        window = getattr(case, name)[None]
+        ends = window.min(), window.max()
+        # By edges, since bins that a measure places hold two pixels or more.
+        measure = MI(bins=edges, value_range=ends, normalize="window")
+        found[name] = Matcher(case.template[None], measure, n_threads=1).score_map(window).item()
+    return found

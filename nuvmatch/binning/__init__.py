@@ -8,7 +8,7 @@ from ._quadratic import Curves, group_values
 from .equal import equal_frequency, equal_width
 from .greedy import greedy
 from .optimal import kmeans, objective, optimal
-from .rules import RULES, number_of_bins
+from .rules import RULES, number_by_rule, number_of_bins
 
 __all__ = [
     "RULES",
@@ -20,6 +20,7 @@ __all__ = [
     "greedy",
     "group_values",
     "kmeans",
+    "number_by_rule",
     "number_of_bins",
     "objective",
     "optimal",

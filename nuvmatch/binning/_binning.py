@@ -5,8 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import as_floats, as_greys
+from .._checks import as_floats, as_greys, as_integer
 from ._quadratic import Cross, Curves, PrefixForm, check_cross, prefix_form
+
+
+def as_least(least: int) -> int:
+    """Take how many values each bin must hold at least."""
+    return as_integer(least, "least", 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +116,25 @@ class Levels:
         edges = self.levels[np.concatenate(([0], inner, [-1]))]
         return self._cut(inner, edges)
 
-    def cut_by(self, edges: NDArray[np.float64]) -> Binning:
-        """Cut by edges that cover the levels; an empty bin goes to its lower neighbour."""
+    def cut_by(self, edges: NDArray[np.float64], least: int = 1) -> Binning:
+        """Cut by edges that cover the levels; an empty bin is joined to the one below."""
         labels = np.searchsorted(edges, self.levels, side="right") - 1
         labels = np.minimum(labels, edges.size - 2)
-        inner = np.flatnonzero(np.diff(labels)) + 1
+        inner = self.join_few(np.flatnonzero(np.diff(labels)) + 1, least)
         used = labels[np.concatenate(([0], inner))]
         return self._cut(inner, np.append(edges[used], edges[-1]))
+
+    def join_few(self, inner: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+        """Join bins of fewer values than `least` to the next above, at the top to the last."""
+        ends, total = np.cumsum(self.counts), self.index.size
+        kept: list[int] = []
+        held = 0
+        for cut in inner.tolist():
+            below = int(ends[cut - 1])
+            if below - held >= least and total - below >= least:
+                kept.append(cut)
+                held = below
+        return np.array(kept, np.int64)
 
     def _cut(self, inner: NDArray[np.int64], edges: NDArray[np.float64]) -> Binning:
         label = np.zeros(self.levels.size, np.int64)

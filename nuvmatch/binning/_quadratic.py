@@ -20,6 +20,10 @@ from .._jit import jit
 # More levels than these are grouped: no cut then lies inside a group.
 LEVELS_LIMIT = 4096
 
+# For a measure more levels than those of 8 bits find nothing more, and would cost it many times
+# its map. What has more is put into so many groups.
+EIGHT_BITS, GROUPS = 256, 128
+
 
 @dataclass(frozen=True)
 class Curves:
@@ -135,12 +139,30 @@ def group_levels(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def group_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace values by the lowest of their group, where there are more than 4096 levels."""
+    """Replace values by the lowest of their group, where there are more than 256 levels.
+
+    No group has more than 1/64 of the values, but for those of one level, nor of their range:
+    so a few far out do not throw the rest together, nor do many close together leave too few
+    groups for those between.
+    """
     levels, counts = np.unique(values, return_counts=True)
-    if levels.size <= LEVELS_LIMIT:
+    if levels.size <= EIGHT_BITS:
         return values
-    lowest = levels[group_levels(counts)[:-1]]
+    height = (levels / 2 - levels[0] / 2) / (levels[-1] / 2 - levels[0] / 2)
+    rank = (np.cumsum(counts) - counts) / counts.sum()
+    group = np.floor(GROUPS / 2 * (height + rank))
+    lowest = levels[np.concatenate(([True], np.diff(group) > 0))]
     return np.asarray(lowest[np.searchsorted(lowest, values, side="right") - 1])
+
+
+def most_bins(counts: NDArray[Any], least: int) -> int:
+    """Count how many bins of neighbouring levels can hold at least so many values each."""
+    ends = np.cumsum(counts)
+    bins, held = 0, 0.0
+    while bins < counts.size and ends[-1] - held >= least:
+        held = ends[np.searchsorted(ends, held + least)]
+        bins += 1
+    return max(bins, 1)
 
 
 @jit
@@ -161,13 +183,12 @@ def squares_from_curves(curves: NDArray[np.float64], start: int, out: NDArray[np
         right = min(left + side, columns)
         for top in range(0, rows, 8):
             for r in range(curves.shape[0]):
-                curve = curves[r, start + left : start + right]
+                first = max(left, top + 1)
+                curve = curves[r, start + first : start + right]
                 for i in range(top, min(top + 8, rows)):
-                    if i >= right - 1:
-                        continue
                     own = curves[r, start + i]
-                    square = out[i, left:right]
-                    for j in range(right - left):
+                    square = out[i, first:right]
+                    for j in range(right - first):
                         square[j] += (curve[j] - own) * (curve[j] - own)
 
 

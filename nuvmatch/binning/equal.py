@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import as_integer
-from ._binning import Binning, Levels
+from ._binning import Binning, Levels, as_least
 
 
-def equal_width(values: ArrayLike, bins: int) -> Binning:
+def equal_width(values: ArrayLike, bins: int, *, least: int = 1) -> Binning:
     """Cut the range of the values into bins of equal width.
 
     Parameters
@@ -15,7 +15,9 @@ def equal_width(values: ArrayLike, bins: int) -> Binning:
     values : array_like of any shape
         Grey levels, finite; d_τ of them distinct.
     bins : int
-        How many bins; those that would hold no value are dropped.
+        How many bins; those that would hold too few values are joined to a neighbour.
+    least : int
+        How many values each bin must hold at least; see `optimal`.
 
     Returns
     -------
@@ -27,11 +29,11 @@ def equal_width(values: ArrayLike, bins: int) -> Binning:
     TypeError, ValueError
         As `optimal`.
     """
-    levels, bins = Levels.of(values), as_integer(bins, "bins", 1)
-    return levels.cut_by(np.linspace(levels.levels[0], levels.levels[-1], bins + 1))
+    levels, bins, least = Levels.of(values), as_integer(bins, "bins", 1), as_least(least)
+    return levels.cut_by(np.linspace(levels.levels[0], levels.levels[-1], bins + 1), least)
 
 
-def equal_frequency(values: ArrayLike, bins: int) -> Binning:
+def equal_frequency(values: ArrayLike, bins: int, *, least: int = 1) -> Binning:
     """Cut the values into bins of nearly equal counts.
 
     A value's bin is ``floor(bins * r / d)``, r its midrank among all d values: half the
@@ -42,7 +44,9 @@ def equal_frequency(values: ArrayLike, bins: int) -> Binning:
     values : array_like of any shape
         Grey levels, finite; d_τ of them distinct.
     bins : int
-        How many bins; those that would hold no value are dropped.
+        How many bins; those that would hold too few values are joined to a neighbour.
+    least : int
+        How many values each bin must hold at least; see `optimal`.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def equal_frequency(values: ArrayLike, bins: int) -> Binning:
     TypeError, ValueError
         As `optimal`.
     """
-    levels, bins = Levels.of(values), as_integer(bins, "bins", 1)
+    levels, bins, least = Levels.of(values), as_integer(bins, "bins", 1), as_least(least)
     twice_midrank = 2 * np.cumsum(levels.counts) - levels.counts
     label = bins * twice_midrank // (2 * levels.index.size)
-    return levels.cut_at(np.flatnonzero(np.diff(label)) + 1)
+    return levels.cut_at(levels.join_few(np.flatnonzero(np.diff(label)) + 1, least))

@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_integer
 from .._jit import jit
-from ._binning import Binning, Levels
-from ._quadratic import Cross, group_levels
+from ._binning import Binning, Levels, as_least
+from ._quadratic import Cross, group_levels, most_bins
 
 
 def greedy(
@@ -14,6 +14,7 @@ def greedy(
     bins: int,
     *,
     cross: Cross = None,
+    least: int = 1,
     restarts: int = 1,
     seed: int | np.random.Generator = 0,
 ) -> Binning:
@@ -31,6 +32,8 @@ def greedy(
         How many bins; never more than d_τ.
     cross : array_like of shape (d_τ, d_τ), optional
         Cross-product matrix of the expected tone curves; see `optimal`.
+    least : int
+        How many values each bin must hold at least; see `optimal`.
     restarts : int
         From how many random starts to climb; the best result counts. The paper has one.
     seed : int or numpy.random.Generator
@@ -51,12 +54,12 @@ def greedy(
     A step costs O(bins). Gains up to 1e-12 of the objective end the climb: rounding
     could have it go round in circles. More than 4096 levels are grouped, as in `optimal`.
     """
-    levels, bins = Levels.of(values), as_integer(bins, "bins", 1)
+    levels, bins, least = Levels.of(values), as_integer(bins, "bins", 1), as_least(least)
     restarts = as_integer(restarts, "restarts", 1)
     places = group_levels(levels.counts)
     form = levels.form(cross).at(places)
     n = places.size - 1
-    bins = min(bins, n)
+    bins = min(bins, most_bins(np.diff(form.counts), least))
     rng = np.random.default_rng(seed)
     table = form.full_table()
     best, best_cuts = -np.inf, np.empty(0, np.int64)
@@ -64,15 +67,25 @@ def greedy(
         cuts = np.empty(bins + 1, np.int64)
         cuts[0], cuts[-1] = 0, n
         cuts[1:-1] = np.sort(rng.permutation(n - 1)[: bins - 1]) + 1
-        objective = climb(table, form.counts, cuts)
+        keep_apart(form.counts, least, cuts)
+        objective = climb(table, form.counts, least, cuts)
         if objective > best:
             best, best_cuts = objective, cuts
     return levels.cut_at(places[best_cuts[1:-1]])
 
 
+def keep_apart(counts: NDArray[np.float64], least: int, cuts: NDArray[np.int64]) -> None:
+    """Move inner cuts, as little as need be, until each bin holds at least so many values."""
+    for k in range(cuts.size - 2, 0, -1):
+        last = np.searchsorted(counts, counts[cuts[k + 1]] - least, side="right") - 1
+        cuts[k] = min(cuts[k], last)
+    for k in range(1, cuts.size - 1):
+        cuts[k] = max(cuts[k], np.searchsorted(counts, counts[cuts[k - 1]] + least))
+
+
 @jit
 def climb(
-    table: NDArray[np.float64], counts: NDArray[np.float64], cuts: NDArray[np.int64]
+    table: NDArray[np.float64], counts: NDArray[np.float64], least: int, cuts: NDArray[np.int64]
 ) -> float:
     """Move inner cuts step by step while that explains more; return what they explain.
 
@@ -82,6 +95,8 @@ def climb(
         G; of it the diagonal and what is above.
     counts : ndarray of shape (n + 1,)
         Prefix sums of counts.
+    least : int
+        What each bin must hold at least.
     cuts : ndarray of shape (bins + 1,)
         Ascending from 0 to n; changed in place.
 
@@ -98,7 +113,11 @@ def climb(
             for side in range(2):
                 place = cuts[k] + 2 * side - 1
                 gains[k, side] = -np.inf
-                if cuts[k - 1] < place and place < cuts[k + 1]:
+                below, above = (
+                    counts[place] - counts[cuts[k - 1]],
+                    counts[cuts[k + 1]] - counts[place],
+                )
+                if below >= least and above >= least:
                     gains[k, side] = (
                         _explained(table, counts, cuts[k - 1], place)
                         + _explained(table, counts, place, cuts[k + 1])

@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_integer
 from .._jit import jit
-from ._binning import Binning, Levels
-from ._quadratic import Cross, PrefixForm, group_levels
+from ._binning import Binning, Levels, as_least
+from ._quadratic import Cross, PrefixForm, group_levels, most_bins
 
 _BLOCK_ROWS = 128
 
 
-def optimal(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
+def optimal(values: ArrayLike, bins: int, *, cross: Cross = None, least: int = 1) -> Binning:
     """Cut the values into the bins that explain most of the expected tone curves: exactly.
 
     Maximises ``<A, S_τ Cross S_τᵀ>_F`` (paper, Theorem 1) over all cuts of the sorted
@@ -29,6 +29,10 @@ def optimal(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
         Cross-product matrix of the expected tone curves over the sorted distinct levels
         (see `nuvmatch.tones.cross_product`): symmetric, of any rank and definiteness.
         None: ττᵀ, which is k-means.
+    least : int
+        How many values each bin must hold at least; there are fewer bins where there are not
+        enough. A bin of one value explains that value whatever it is, so that a single odd
+        pixel of an image, under it, is a perfect match: measures ask for 2.
 
     Returns
     -------
@@ -39,7 +43,7 @@ def optimal(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
     Raises
     ------
     TypeError, ValueError
-        If `values` are not finite real numbers, `bins` is not a positive int, or `cross`
+        If `values` are not finite real numbers, `bins` or `least` is not a positive int, or `cross`
         is not finite and symmetric, or not of the levels' size.
 
     Notes
@@ -51,14 +55,16 @@ def optimal(values: ArrayLike, bins: int, *, cross: Cross = None) -> Binning:
     the objective falls short of the best by at most (bins - 1) g r².
     """
     if cross is None:
-        return kmeans(values, bins)
-    levels, bins = Levels.of(values), as_integer(bins, "bins", 1)
+        return kmeans(values, bins, least=least)
+    levels, bins, least = Levels.of(values), as_integer(bins, "bins", 1), as_least(least)
     places = group_levels(levels.counts)
-    _, cuts = best_partitions(levels.form(cross).at(places), min(bins, places.size - 1))
+    form = levels.form(cross).at(places)
+    bins = min(bins, most_bins(np.diff(form.counts), least))
+    _, cuts = best_partitions(form, bins, least)
     return levels.cut_at(places[trace_back(cuts)])
 
 
-def kmeans(values: ArrayLike, bins: int) -> Binning:
+def kmeans(values: ArrayLike, bins: int, *, least: int = 1) -> Binning:
     """Cut the values so that their variance within bins is the least possible: exactly.
 
     This is one-dimensional k-means, solved by dynamic programming over the distinct
@@ -71,6 +77,8 @@ def kmeans(values: ArrayLike, bins: int) -> Binning:
         Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; never more than d_τ.
+    least : int
+        How many values each bin must hold at least; see `optimal`.
 
     Returns
     -------
@@ -81,13 +89,13 @@ def kmeans(values: ArrayLike, bins: int) -> Binning:
     Raises
     ------
     TypeError, ValueError
-        If `values` are not finite real numbers, or `bins` is not a positive int.
+        If `values` are not finite real numbers, or `bins` or `least` is not a positive int.
 
     Notes
     -----
     O(bins d_τ log d_τ) time, by divide and conquer over the monotone cuts.
     """
-    levels, bins = Levels.of(values), as_integer(bins, "bins", 1)
+    levels, bins, least = Levels.of(values), as_integer(bins, "bins", 1), as_least(least)
     # Any shift and scale of the levels has the same optimum; this one keeps all digits.
     reach = float(abs(levels.levels).max()) or 1.0
     scaled = levels.levels / reach
@@ -95,8 +103,9 @@ def kmeans(values: ArrayLike, bins: int) -> Binning:
     scaled -= scaled[median]
     if scaled[-1] > scaled[0]:
         scaled /= scaled[-1] - scaled[0]
-    cuts = np.empty((min(bins, scaled.size), scaled.size + 1), np.int64)
-    best_cuts(scaled, levels.counts, median, cuts)
+    bins = min(bins, most_bins(levels.counts, least))
+    cuts = np.empty((bins, scaled.size + 1), np.int64)
+    best_cuts(scaled, levels.counts, median, least, cuts)
     return levels.cut_at(trace_back(cuts))
 
 
@@ -127,8 +136,10 @@ def objective(values: ArrayLike, labels: ArrayLike, cross: Cross = None) -> floa
     return levels.explained(levels.index_bins(labels), levels.matrix(cross))
 
 
-def best_partitions(form: PrefixForm, bins: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Solve for every number of bins at once.
+def best_partitions(
+    form: PrefixForm, bins: int, least: int = 1
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Solve for every number of bins at once, each to hold at least so many values.
 
     Returns
     -------
@@ -143,7 +154,7 @@ def best_partitions(form: PrefixForm, bins: int) -> tuple[NDArray[np.float64], N
     cuts = np.zeros((bins, n + 1), np.int32)
     for start in range(0, n, _BLOCK_ROWS):
         squares = form.squares(start, min(start + _BLOCK_ROWS, n))
-        extend(squares, start, form.counts, 1e-12 * form.scale, best, cuts)
+        extend(squares, start, form.counts, least, 1e-12 * form.scale, best, cuts)
     return best[1:, n], cuts
 
 
@@ -152,6 +163,7 @@ def extend(
     squares: NDArray[np.float64],
     start: int,
     counts: NDArray[np.float64],
+    least: int,
     tie: float,
     best: NDArray[np.float64],
     cuts: NDArray[np.int32],
@@ -165,6 +177,10 @@ def extend(
     ----------
     squares : ndarray of shape (rows, n + 1 - start)
         ``|c_j - c_i|^2`` for i and j from `start` on.
+    counts : ndarray of shape (n + 1,)
+        Prefix sums N.
+    least : int
+        What ``N_j - N_i`` must be at least.
     best : ndarray of shape (bins + 1, n + 1)
         Objective of the best partition of ``levels[:j]`` into k bins.
     cuts : ndarray of shape (bins, n + 1)
@@ -174,18 +190,21 @@ def extend(
     explained = np.empty(counts.size)
     for row in range(squares.shape[0]):
         i = start + row
-        width = counts.size - i - 1
+        first = i + 1  # where the shortest bin from here ends
+        while first < counts.size and counts[first] - counts[i] < least:
+            first += 1
+        width = counts.size - first
         of_bin = explained[:width]
-        square = squares[row, row + 1 :]
-        end_counts = counts[i + 1 :]
+        square = squares[row, first - start :]
+        end_counts = counts[first:]
         for j in range(width):
             of_bin[j] = square[j] / (end_counts[j] - counts[i])
         for k in range(min(cuts.shape[0], i + 1)):
             before = best[k, i]
             if before == -np.inf:
                 continue
-            after = best[k + 1, i + 1 :]
-            cut = cuts[k, i + 1 :]
+            after = best[k + 1, first:]
+            cut = cuts[k, first:]
             for j in range(width):
                 trial = before + of_bin[j]
                 better = trial > after[j] + tie
@@ -205,7 +224,11 @@ def trace_back(cuts: NDArray[Any]) -> NDArray[np.int64]:
 
 @jit
 def best_cuts(
-    levels: NDArray[np.float64], counts: NDArray[np.int64], median: int, cuts: NDArray[Any]
+    levels: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    median: int,
+    least: int,
+    cuts: NDArray[Any],
 ) -> None:
     """Fill ``cuts[k, j]``: where the last of k + 1 bins begins in the best cut of levels[:j].
 
@@ -219,7 +242,9 @@ def best_cuts(
     median : int
         Index of a level, 0 or close to it, from which sums run up and down: values far
         out on one side then cost those on the other, and between, no digits.
-    cuts : ndarray of shape (bins, n + 1), int, filled where j > k
+    least : int
+        How many values each bin holds at least.
+    cuts : ndarray of shape (bins, n + 1), int, filled where there are enough for k + 1 bins
 
     Plain twin: ``naive.best_partition``.
     """
@@ -241,6 +266,7 @@ def best_cuts(
     for j in range(1, n + 1):
         part = first[j] - first[0]
         cost[j] = second[j] - second[0] - part * part / weight[j]
+        cost[j] = cost[j] if weight[j] >= least else np.inf
         cuts[0, j] = 0
     # Ranges of j still to fill, each with the range of its cuts; halved, they are few.
     lows, highs = np.empty(128, np.int64), np.empty(128, np.int64)
@@ -258,7 +284,10 @@ def best_cuts(
                 continue
             j = (low + high) // 2
             best = np.inf
+            cuts[k, j] = cut_low
             for i in range(cut_low, min(j - 1, cut_high) + 1):
+                if weight[j] - weight[i] < least:
+                    break
                 part = first[j] - first[i]
                 trial = before[i] + second[j] - second[i] - part * part / (weight[j] - weight[i])
                 # What differs by rounding only is equal: the smaller cut stays.

@@ -42,8 +42,12 @@ def number_of_bins(values: ArrayLike, rule: str, *, cross: Cross = None) -> int:
         If `values` are not finite real numbers, there is no such rule, or `cross` does
         not fit the levels for "auto".
     """
-    rule = one_of(rule, "rule", RULES)
-    levels = Levels.of(values)
+    rule, levels = one_of(rule, "rule", RULES), Levels.of(values)
+    return number_by_rule(levels, rule, cross, integral=np.asarray(values).dtype.kind in "bui")
+
+
+def number_by_rule(levels: Levels, rule: str, cross: Cross, *, integral: bool) -> int:
+    """Choose the number of bins of levels; `integral`: whether they are of whole numbers."""
     distinct = levels.levels.size
     match rule:
         case "sturges":
@@ -55,7 +59,6 @@ def number_of_bins(values: ArrayLike, rule: str, *, cross: Cross = None) -> int:
         case "auto":
             number = _most_separating(levels, cross)
         case _:
-            integral = np.asarray(values).dtype.kind in "bui"
             number = _by_width(levels.levels[levels.index], rule, distinct, integral)
     return max(1, min(number, distinct))
 

@@ -7,7 +7,7 @@ of the package sees it through these names only.
 from .images import Image, prepare, unit_scale
 from .joint import BinSums, Counts, Shape, for_each_bin_sum, for_each_count
 from .maps import replace_nan
-from .products import Pattern, TileProducts, for_each_product
+from .products import Pattern, TileProducts, for_each_product, products_at
 from .programs import Programs
 from .slices import Slices
 from .sums import TileSums, for_each_tile
@@ -30,6 +30,7 @@ __all__ = [
     "for_each_product",
     "for_each_tile",
     "prepare",
+    "products_at",
     "replace_nan",
     "unit_scale",
 ]

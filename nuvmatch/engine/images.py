@@ -1,7 +1,9 @@
 """Bring an image of any type and layout to the few forms that the kernels take."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,77 @@ EXACT_FLOAT_LIMIT = 2**53
 _BITS_KEPT = 26  # of the largest grey of an image that is rounded
 _FLOAT32_SCALE_LIMIT = 2.0**120
 
+# Outliers are at most one pixel in so many, and no more than there are along a side: what is
+# sought in an image has more pixels, and its greys must be told apart.
+_PIXELS_FOR_AN_OUTLIER = 100
+_SAMPLE = 2**18  # pixels that show what range most of them have
+
+_PIXELS_AT_ONCE = 2**20
+
 _EIGHT_BIT_RANGES = {"?": (0.0, 1.0), "B": (0.0, 255.0), "b": (-128.0, 127.0)}  # by type code
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """The image that parts are cropped from, and what is worked out once for all of them."""
+
+    planes: NDArray[Any]
+    bad: NDArray[np.bool_] | None
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """Lowest and highest good grey; integers come as such."""
+        low, high = _extremes(self.planes, self.bad)
+        return _as_number(low), _as_number(high)
+
+    @cached_property
+    def usual_range(self) -> tuple[float, float]:
+        """Lowest and highest good grey, outliers apart; integers come as such.
+
+        Outliers are few, and farther from all others than half the range of these, which
+        a sample shows in large images.
+        """
+        low, high = self.extremes
+        inner_low, inner_high = self._inner_range()
+        whole = isinstance(low, int)
+        reach = (inner_high - inner_low) // 2 if whole else inner_high / 2 - inner_low / 2
+        if inner_low == inner_high:
+            return low, high
+        if low < inner_low - reach:
+            low = self._nearest(np.min, self.planes >= inner_low - reach, inner_low)
+        if high > inner_high + reach:
+            high = self._nearest(np.max, self.planes <= inner_high + reach, inner_high)
+        return low, high
+
+    def _inner_range(self) -> tuple[float, float]:
+        """Range of a sample of good pixels, less as many at either end as may be outliers.
+
+        The grey in the middle is never left out, and does not count: it may be a background,
+        beside which the rest of the image is few pixels.
+        """
+        side = math.sqrt(self.planes.size / _SAMPLE)
+        step = max(1, 2 * math.ceil((side - 1) / 2) + 1)  # odd: no mosaic's colour is left out
+        greys = self.planes[:, ::step, ::step]
+        if self.bad is not None:
+            greys = greys[:, ~self.bad[::step, ::step]]
+        if greys.size == 0:
+            return 0, 0
+        ordered = np.sort(greys, axis=None)
+        middle = ordered[ordered.size // 2]
+        below = int(np.searchsorted(ordered, middle, side="left"))
+        above = ordered.size - int(np.searchsorted(ordered, middle, side="right"))
+        others = below + above
+        few = int(min(others / _PIXELS_FOR_AN_OUTLIER, math.sqrt(others) / step))
+        low, high = ordered[min(few, below)], ordered[-1 - min(few, above)]
+        return _as_number(low), _as_number(high)
+
+    def _nearest(
+        self, extreme: Callable[..., Any], inside: NDArray[np.bool_], grey: float
+    ) -> float:
+        """Return the extreme of the good pixels inside, one of which has the grey given."""
+        if self.bad is not None:
+            inside &= ~self.bad
+        return _as_number(extreme(self.planes, where=inside, initial=self.planes.dtype.type(grey)))
 
 
 @dataclass(frozen=True)
@@ -39,6 +111,7 @@ class Image:
     planes: NDArray[Any]  # (channels, height, width), any type, any strides
     form: Form
     grey_range: tuple[float, float]  # of the type for 8 bits, else of the good pixels
+    whole: Whole  # what this is a part of, or itself
     offset: int = 0
     scale: float = 1.0
     bad: NDArray[np.bool_] | None = None  # (height, width): non-finite or masked out
@@ -55,6 +128,11 @@ class Image:
     def exact(self) -> bool:
         """Whether windows are summed without rounding."""
         return self.form in (np.uint8, np.int32) and self.precise is None
+
+    @property
+    def usual_range(self) -> tuple[float, float]:
+        """Lowest and highest good grey of the whole image, outliers apart."""
+        return self.whole.usual_range
 
     def crop(self, row: int, column: int, height: int, width: int) -> "Image":
         """Return a part of the image that is read just as the whole."""
@@ -150,30 +228,59 @@ def prepare(
     bad = None if image_mask is None or image_mask.all() else ~image_mask
     kind = planes.dtype.kind
     if kind == "f":
-        finite = np.isfinite(planes).all(axis=0)
-        if not finite.all():
-            bad = ~finite if bad is None else bad | ~finite
+        infinite = _not_finite(planes)
+        if infinite is not None:
+            bad = infinite if bad is None else bad | infinite
     elif planes.dtype in (np.bool_, np.uint8) and (window_pixels * 255) ** 2 < EXACT_FLOAT_LIMIT:
-        return Image(planes, np.uint8, _EIGHT_BIT_RANGES[planes.dtype.char], bad=bad, magnitude=255)
+        ends = _EIGHT_BIT_RANGES[planes.dtype.char]
+        return Image(planes, np.uint8, ends, Whole(planes, bad), bad=bad, magnitude=255)
+    whole = Whole(planes, bad)
     low, high = _extremes(planes, bad)
     grey_range = _EIGHT_BIT_RANGES.get(planes.dtype.char, (float(low), float(high)))
     scale = unit_scale(max(-grey_range[0], grey_range[1]))
     if kind == "f":
-        return Image(planes, np.float64, grey_range, scale=scale, bad=bad)
+        return Image(planes, np.float64, grey_range, whole, scale=scale, bad=bad)
     span = int(high) - int(low)
     squares_fit = window_pixels * span**2 < EXACT_LIMIT
     if squares_fit and window_pixels**2 * span < EXACT_FLOAT_LIMIT:
-        return Image(planes, np.int32, grey_range, offset=int(low), bad=bad, magnitude=span)
+        return Image(planes, np.int32, grey_range, whole, offset=int(low), bad=bad, magnitude=span)
     middle = int(low) + (span + 1) // 2
-    return Image(planes, np.int64, grey_range, offset=middle, scale=2.0**-63, bad=bad)
+    return Image(planes, np.int64, grey_range, whole, offset=middle, scale=2.0**-63, bad=bad)
 
 
 def _extremes(planes: NDArray[Any], bad: NDArray[np.bool_] | None) -> tuple[Any, Any]:
     """Return the lowest and highest good grey; 0 and 0 where there is none."""
     if bad is None:
         return planes.min(), planes.max()
-    good = planes[:, ~bad]
-    return (good.min(), good.max()) if good.size else (0, 0)
+    ends = []
+    for rows in _blocks(planes):
+        good = planes[:, rows][:, ~bad[rows]]
+        if good.size:
+            ends += [good.min(), good.max()]
+    return (min(ends), max(ends)) if ends else (0, 0)
+
+
+def _not_finite(planes: NDArray[Any]) -> NDArray[np.bool_] | None:
+    """Tell where a pixel of some channel is not finite; None: nowhere."""
+    found = None
+    for rows in _blocks(planes):
+        finite = np.isfinite(planes[:, rows]).all(axis=0)
+        if not finite.all():
+            if found is None:
+                found = np.zeros(planes.shape[1:], np.bool_)
+            found[rows] = ~finite
+    return found
+
+
+def _blocks(planes: NDArray[Any]) -> list[slice]:
+    """Cut an image into rows that are looked at at a time: a copy of all would not be small."""
+    step = max(1, _PIXELS_AT_ONCE // max(planes[:, 0].size, 1))
+    return [slice(top, top + step) for top in range(0, planes.shape[1], step)]
+
+
+def _as_number(grey: Any) -> float:
+    """Return a grey as Python's float, or int, which no distance overflows."""
+    return float(grey) if isinstance(grey, np.floating) else int(grey)
 
 
 def unit_scale(magnitude: float) -> float:

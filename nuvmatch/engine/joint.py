@@ -16,13 +16,12 @@ from .boxes import box_sums
 from .covers import ACCUMULATORS
 from .fourier import Correlator, error_bound
 from .images import Image
-from .moments import tile_moments
-from .plan import addition_tile, inside_way, product_tile
+from .plan import addition_tile, product_tile
 from .products import Pattern
 from .programs import Program, Programs, add_up
 from .slices import Slices
-from .sums import tolerance
 from .threads import Tile, run, scratch, tiles
+from .window_sums import bad_counts
 
 _BYTES = ACCUMULATORS[np.dtype(np.uint8)]
 
@@ -49,14 +48,15 @@ def for_each_count(
     bins : ndarray of shape (channels, H, W)
         The bin of each pixel of the image, 0 .. number - 1.
     mask : Programs
-        Of all pixels that count. Windows flat or bad there give no evidence: NaN.
+        Of all pixels that count. Windows with a bad one there give no evidence: NaN.
     slices : sequence of Programs
         Of each channel by itself.
     score : callable
         Returns the scores of a tile, given their shape, which may have more columns than the
         tile, and a function that yields for a channel how many pixels of each slice, (slices,
         rows, columns), fall into one bin of the image after the other. These are overwritten
-        by the next.
+        by the next. Windows that are flat are all in one bin, as many others may be: which of
+        them give evidence is the score's to say.
     out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
     """
     programs = [
@@ -65,7 +65,7 @@ def for_each_count(
     ]
 
     def score_tile(tile: Tile) -> NDArray[np.float64]:
-        shape = tile.shape[0], -(-tile.shape[1] // LANES) * LANES
+        shape = tile.shape[0], _padded(tile.shape[1])
 
         def counts(c: int) -> Counts:
             under = bins[c][tile.under(slices[c].slices.shape)]
@@ -95,6 +95,11 @@ def _counts(
         yield cells[: len(rest)]
         rest -= cells[: len(rest)]
     yield rest
+
+
+def _padded(columns: int) -> int:
+    """As many columns as are added up at once."""
+    return -(-columns // LANES) * LANES
 
 
 def for_each_bin_sum(
@@ -161,12 +166,15 @@ def _fill(
     out: NDArray[Any],
     n_threads: int,
 ) -> None:
-    """Fill a score map tile by tile, with NaN where windows give no evidence."""
-    accuracy, inside = tolerance(out.dtype), inside_way(image, mask, todo)
+    """Fill a score map tile by tile, with NaN where windows have a bad pixel."""
 
     def task(tile: Tile) -> None:
-        evidence = tile_moments(image, mask, tile, accuracy, inside).exact().scatter > 0
-        out[tile.place] = np.where(evidence, score(tile)[:, : tile.shape[1]], np.nan)
+        rows, columns = tile.shape
+        scores = score(tile)[:, :columns]
+        bad = image.bad_patch(tile, mask.slices.shape, _padded(columns))
+        if bad is not None:
+            scores[bad_counts(bad, mask, rows)[:, :columns] > 0] = np.nan
+        out[tile.place] = scores
 
     run(task, todo, n_threads)
 

@@ -1,13 +1,15 @@
 """Covariance of every window with a template: by FFT, and exactly where that is not enough."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._jit import jit
+from .additions import LANES
 from .fourier import Correlator, error_bound
 from .images import Image, unit_scale
 from .moments import Moments, tile_moments
@@ -17,6 +19,25 @@ from .slices import Slices
 from .sums import tolerance
 from .threads import Tile, run, tiles
 from .two_pass import two_pass_products
+from .window_sums import bad_counts
+
+# What rounding alone can leave of the squares of a window whose greys are a straight line of
+# the template's: where sums are exact, and for each pixel in two passes.
+_ROUNDING, _ROUNDING_OF_PIXELS = 1e-14, 4e-28
+
+# Share by which the slopes of such lines are off, at most.
+_SLOPES = 1e-12
+
+# Where sums are not exact, what is left of the squares is off by no more than so many times
+# their accuracy: twice for the products, once for the squares.
+_ERRORS = 4
+
+# Windows that leave no more than that are done again one by one, unless that reads the pixels
+# of the patch more often than this: of a ramp, all windows are straight lines.
+_PATCHES_READ_AGAIN = 16
+
+# Windows of a list are done together within blocks of so many rows and columns, so many at once.
+_BLOCK, _AT_ONCE = 256, 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +96,12 @@ class Pattern:
         return self.origin + self.sums / np.count_nonzero(self.mask)
 
     @cached_property
+    def centred(self) -> NDArray[np.float64]:
+        """What counts of each plane less its mean, shape (channels, pixels)."""
+        inside = self.planes[:, self.mask]
+        return np.ascontiguousarray(inside - (self.sums / inside.shape[1])[:, None])
+
+    @cached_property
     def squares(self) -> float:
         """Sum of squared deviations from the channels' means, in (grey * scale)^2."""
         sums = self.sums
@@ -86,13 +113,23 @@ class TileProducts:
     """Moments of each window of a tile, over the pixels that count.
 
     Deviations of the window are times `unit`, those of the template as in the pattern.
-    `squares` is 0 where a window is flat, NaN where it touches a bad pixel.
+    `squares` is 0 where a window is flat, NaN where it touches a bad pixel. `residuals` are
+    what the straight line that is nearest, through greys of window and template, leaves of
+    `squares`: exactly 0, where rounding alone does. The slope of such a line, covariance over
+    squares of the pattern, is off by no more than the share `rounding`.
     """
 
     means: NDArray[np.float64]  # (channels, rows, columns), in image greys
     squares: NDArray[np.float64]  # (rows, columns): summed squared deviations
     covariances: NDArray[np.float64]  # (rows, columns): summed products of deviations
+    residuals: NDArray[np.float64]  # (rows, columns)
     unit: NDArray[np.float64]  # (rows, columns)
+    rounding: float
+
+    def put(self, ys: NDArray[np.int64], xs: NDArray[np.int64], windows: "TileProducts") -> None:
+        """Put windows, done in a row, in their places."""
+        for name in ("means", "squares", "covariances", "residuals", "unit"):
+            getattr(self, name)[..., ys, xs] = getattr(windows, name)[..., 0, :]
 
 
 def for_each_product(
@@ -124,38 +161,190 @@ def for_each_product(
     run(task, todo, n_threads)
 
 
+def products_at(
+    image: Image,
+    pattern: Pattern,
+    rows: NDArray[np.int64],
+    cols: NDArray[np.int64],
+    n_threads: int,
+) -> TileProducts:
+    """Do some windows from their own pixels, in two passes: as a tile of one row.
+
+    Parameters
+    ----------
+    rows, cols : ndarray of shape (n,)
+        Where the windows begin, in any order.
+    n_threads : int
+        Most threads to use.
+    """
+    rows, cols = np.asarray(rows, np.int64), np.asarray(cols, np.int64)
+    n = rows.size
+    squares, covariances, residuals, unit = np.empty((4, 1, n))
+    means = np.empty((len(pattern.planes), 1, n))
+    found = TileProducts(means, squares, covariances, residuals, unit, _SLOPES)
+    block = rows // _BLOCK * (image.shape[1] // _BLOCK + 1) + cols // _BLOCK
+    order = np.argsort(block, kind="stable")
+    starts = np.flatnonzero(np.diff(block[order], prepend=-1) | (np.arange(n) % _AT_ONCE == 0))
+    ends = np.append(starts, n)[1:]
+
+    def task(part: Tile) -> None:
+        own = order[part.left : part.right]
+        found.put(np.zeros_like(own), own, _near_each_other(image, pattern, rows[own], cols[own]))
+
+    parts = [Tile(0, 1, int(a), int(b)) for a, b in zip(starts, ends, strict=True)]
+    run(task, parts, n_threads)
+    return found
+
+
+def _near_each_other(
+    image: Image, pattern: Pattern, rows: NDArray[np.int64], cols: NDArray[np.int64]
+) -> TileProducts:
+    """Do windows that one patch holds."""
+    tile = Tile(int(rows.min()), int(rows.max()) + 1, int(cols.min()), int(cols.max()) + 1)
+    ys, xs = rows - tile.top, cols - tile.left
+    shape = pattern.programs.slices.shape
+    raw = image.patch(tile, shape, tile.shape[1])
+    found = _in_two_passes(raw, image.offset, pattern, ys, xs)
+    bad = image.bad_patch(tile, shape, -(-tile.shape[1] // LANES) * LANES)
+    if bad is not None:
+        touched = bad_counts(bad, pattern.programs, tile.shape[0])[ys, xs] > 0
+        found.means[:, 0, touched] = found.squares[0, touched] = np.nan
+        found.covariances[0, touched] = found.residuals[0, touched] = np.nan
+    return found
+
+
+def _in_two_passes(
+    raw: NDArray[Any],
+    offset: int,
+    pattern: Pattern,
+    ys: NDArray[np.int64],
+    xs: NDArray[np.int64],
+) -> TileProducts:
+    """Do windows of a patch, whose greys are less an offset, as a tile of one row."""
+    if raw.dtype != np.float64:
+        raw = raw.astype(np.int64)
+    means = np.empty((len(raw), ys.size))
+    squares, products, residuals, unit = np.empty((4, ys.size))
+    own_ys, own_xs = (np.ascontiguousarray(part, np.int64) for part in np.nonzero(pattern.mask))
+    own, found = (pattern.centred, own_ys, own_xs), (means, squares, products, residuals, unit)
+    two_pass_products(raw, float(offset), *own, ys, xs, *found)
+    residuals[residuals <= _ROUNDING_OF_PIXELS * pattern.centred.size * squares] = 0
+    return TileProducts(
+        means[:, None], squares[None], products[None], residuals[None], unit[None], _SLOPES
+    )
+
+
 def _tile_products(
     moments: Moments, pattern: Pattern, correlator: Correlator, accuracy: float
 ) -> TileProducts:
     image, slices, tile = moments.image, moments.slices, moments.tile
-    d = slices.pixels
     means, squares, unit = moments.exact()
+    squares = np.ascontiguousarray(squares)
     width = tile.shape[1] + slices.shape[1] - 1
     patch = moments.patch[:, :, :width].astype(np.float64)
     totals = moments.totals[:, :, : tile.shape[1]].astype(np.float64)
     origin = np.rint(patch.mean(axis=(1, 2))) if image.exact else np.zeros(len(patch))
     patch -= origin[:, None, None]
-    products = np.zeros(tile.shape)
-    for c, plane in enumerate(patch):
-        products += correlator.sums(plane, c, tile.shape)
+    products = correlator.sums(patch[0], 0, tile.shape)
+    for c in range(1, len(patch)):
+        products += correlator.sums(patch[c], c, tile.shape)
     # No BLAS here: its threads, spinning, would take the cores from ours.
     error = error_bound(float((patch**2).sum()), float((pattern.planes**2).sum()))
-    if image.exact and pattern.integral and error < 0.25:
-        products = np.rint(products)
-        error = 0.0
-    # From here on about the window's centre: whole numbers, whatever the patch around it.
-    for c, total in enumerate(pattern.sums):
-        centres = np.floor(totals[c] / d + 0.5) if image.exact else totals[c] / d
-        products -= total * (centres - origin[c])
-        products -= total / d * (totals[c] - d * centres)
-    products[squares == 0] = 0
-    inexact = error > accuracy * np.sqrt(squares * pattern.squares)
-    inexact = (inexact | (unit != image.scale)) & (squares > 0)
-    window_ys, window_xs = map(np.ascontiguousarray, np.nonzero(inexact))
-    centred = pattern.planes - (pattern.sums / d)[:, None, None]
-    raw = moments.raw
-    if image.exact and window_ys.size:
-        raw = raw.astype(np.int64)
-    _, ys, xs, _ = slices.places
-    two_pass_products(raw, centred, ys, xs, window_ys, window_xs, unit, products)
-    return TileProducts(means, squares, products, unit)
+    whole = image.exact and pattern.integral and error < 0.25
+    centre_products(products, totals, origin, pattern.sums, slices.pixels, image.exact, whole)
+    residuals = np.empty(tile.shape)
+    found = TileProducts(means, squares, products, residuals, unit, _SLOPES)
+    if whole:
+        find_residuals(products, squares, pattern.squares, _ROUNDING, residuals)
+        return found
+    straight = _ERRORS * accuracy
+    find_residuals(products, squares, pattern.squares, straight, residuals)
+    # What lost digits may be off by more than the accuracy.
+    lost = squares < (error / accuracy) ** 2 / (pattern.squares or 1.0)
+    if moments.inexact is not None:
+        lost |= moments.inexact
+    line = residuals == 0
+    flat = squares == 0
+    again, line = lost & ~flat, line & ~flat
+    if np.count_nonzero(line) <= _PATCHES_READ_AGAIN * patch.size / (len(patch) * slices.pixels):
+        again, straight = again | line, _SLOPES
+    ys, xs = map(np.ascontiguousarray, np.nonzero(again))
+    if ys.size:
+        found.put(ys, xs, _in_two_passes(moments.raw, image.offset, pattern, ys, xs))
+    return replace(found, rounding=straight)
+
+
+@jit
+def centre_products(
+    products: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    origin: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    pixels: float,
+    exact: bool,
+    whole: bool,
+) -> None:
+    """Make products of deviations from means out of products of greys with a pattern.
+
+    About the window's centre: whole numbers, whatever the patch around it.
+
+    Parameters
+    ----------
+    products : ndarray of shape (rows, columns), changed
+        Of greys less the origin of their channel; if `whole`, but for rounding, whole numbers.
+    totals : ndarray of shape (channels, rows, columns)
+        Sums of the windows' greys over so many pixels.
+    origin, sums : ndarray of shape (channels,)
+        Sums of the pattern's planes.
+    exact : bool
+        Whether greys are whole numbers.
+
+    Plain twin: ``naive.covariance``.
+    """
+    channels, rows, columns = totals.shape
+    for y in range(rows):
+        line = products[y]
+        if whole:
+            for x in range(columns):
+                line[x] = np.rint(line[x])
+        for c in range(channels):
+            of_line, total, middle = totals[c, y], sums[c], origin[c]
+            share = total / pixels
+            for x in range(columns):
+                centre = of_line[x] / pixels
+                if exact:
+                    centre = np.floor(centre + 0.5)
+                line[x] -= total * (centre - middle)
+                line[x] -= share * (of_line[x] - pixels * centre)
+
+
+@jit
+def find_residuals(
+    products: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    energy: float,
+    rounding: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Tell what the nearest straight line leaves of the squares of each window.
+
+    What is no more than a share `rounding` is 0, and products with what is flat are.
+
+    Parameters
+    ----------
+    products, squares, out : ndarray of shape (rows, columns)
+        The last is filled.
+    energy : float
+        Squares of the template.
+
+    Plain twin: ``naive.residual``.
+    """
+    share = 1.0 / energy if energy > 0 else 0.0
+    for y in range(products.shape[0]):
+        of_line, squares_of_line, line = products[y], squares[y], out[y]
+        for x in range(of_line.size):
+            product, square = of_line[x], squares_of_line[x]
+            product = 0.0 if square == 0 else product
+            rest = square - product * share * product
+            line[x] = 0.0 if rest <= rounding * square else rest
+            of_line[x] = product

@@ -1,12 +1,14 @@
 """Share tiles among threads: one lazily made pool, no ``parallel=True``."""
 
 import contextlib
+import functools
 import itertools
 import math
 import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,11 +66,58 @@ def tiles(shape: tuple[int, int], max_rows: int, max_columns: int, lanes: int = 
 
 
 def available_cpus() -> int:
-    """CPUs that this process may use."""
+    """CPUs that this process may use by default: never more than it is given time on.
+
+    Bounds are its affinity, what a container's quota pays for (more threads than that are
+    halted for a part of each period), and NUMBA_NUM_THREADS in the environment: joblib tells its
+    workers their share by it, while OMP_NUM_THREADS is often 1 for the sake of BLAS alone.
+    """
+    bounds = [_cpus_to_run_on(), *_quotas()]
+    with contextlib.suppress(ValueError):
+        wanted = int(os.environ.get("NUMBA_NUM_THREADS", ""))
+        bounds += [wanted] if wanted > 0 else []
+    return min(bounds)
+
+
+def _cpus_to_run_on() -> int:
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows have no affinity
         return os.cpu_count() or 1
+
+
+@functools.cache
+def _quotas(root: Path = Path("/")) -> tuple[int, ...]:
+    """CPUs, rounded up, that each quota on this process pays for; none if there is no quota.
+
+    A control group is bound by all groups that it is in. Its path may be that on the host, of
+    which the container sees the end or nothing: what is not there has no quota.
+    """
+    found: list[int] = []
+    with contextlib.suppress(OSError, ValueError):
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if not controllers:  # version 2
+                mount = root / "sys/fs/cgroup"
+            elif "cpu" in controllers.split(","):
+                mount = root / "sys/fs/cgroup/cpu"
+            else:
+                continue
+            group = mount / path.lstrip("/")
+            for folder in (group, *group.parents):
+                if folder.is_relative_to(mount):
+                    found += _quota_of(folder)
+    return tuple(found)
+
+
+def _quota_of(group: Path) -> list[int]:
+    for names in (["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"]):
+        with contextlib.suppress(OSError, ValueError):  # not there, or "max"
+            text = " ".join((group / name).read_text() for name in names)
+            quota, period = map(int, text.split())
+            if quota > 0 and period > 0:  # -1: no limit
+                return [-(-quota // period)]
+    return []
 
 
 class Scratch(threading.local):

@@ -100,36 +100,83 @@ def two_pass_sums(
 @jit
 def two_pass_products(
     raw: NDArray[Any],
+    offset: float,
     centred: NDArray[np.float64],
     ys: NDArray[np.int64],
     xs: NDArray[np.int64],
     window_ys: NDArray[np.int64],
     window_xs: NDArray[np.int64],
-    unit: NDArray[np.float64],
+    means: NDArray[np.float64],
+    squares: NDArray[np.float64],
     products: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    unit: NDArray[np.float64],
 ) -> None:
-    """Multiply the named windows with a centred template.
+    """Multiply the named windows with a centred template, and fit straight lines.
+
+    Plain twin: ``naive.covariance``, ``naive.residual``.
 
     Parameters
     ----------
-    raw, window_ys, window_xs
+    raw, offset, window_ys, window_xs, means, squares, unit
         As for `two_pass_sums`.
-    centred : ndarray of shape (channels, h, w)
-        Greys of the template less their means.
-    products : ndarray of shape (rows, columns), filled at the named windows
-        ``sum of (grey - mean) * unit * centred``.
-
-    Plain twin: ``naive.covariance``.
+    centred : ndarray of shape (channels, pixels)
+        Greys of the template that count, less their means.
+    ys, xs : ndarray of shape (pixels,)
+        Where they are.
+    products, residuals : ndarray of shape (n,), filled
+        ``sum of (grey - mean) * unit * centred``, and the sum of squares that remains of
+        ``(grey - mean) * unit`` once the multiple of `centred` that is nearest is taken away.
     """
-    channels = raw.shape[0]
-    pixels = ys.size // channels
+    channels, pixels = centred.shape
+    greys = np.empty((channels, pixels))
+    energy = 0.0
+    for c in range(channels):
+        for p in range(pixels):
+            energy += centred[c, p] * centred[c, p]
     for i in range(window_ys.size):
         top = window_ys[i]
         left = window_xs[i]
-        total = 0.0
+        scale = 1.0
+        reach = 0.0
+        for attempt in range(2):
+            scale = 1.0 if attempt == 0 else 0.5
+            reach = 0.0
+            for c in range(channels):
+                first = raw[c, top + ys[0], left + xs[0]]
+                for p in range(pixels):
+                    grey = _difference(raw[c, top + ys[p], left + xs[p]], first, scale)
+                    greys[c, p] = grey
+                    reach = max(reach, abs(grey))
+            if reach < np.inf:
+                break
+        factor = 1.0 / max(reach, 1e-300) if reach > 0 else 1.0
+        total = product = 0.0
         for c in range(channels):
-            first = raw[c, top + ys[c * pixels], left + xs[c * pixels]]
-            for p in range(c * pixels, (c + 1) * pixels):
-                grey = _difference(raw[c, top + ys[p], left + xs[p]], first, unit[top, left])
-                total += grey * centred[c, ys[p], xs[p]]
-        products[top, left] = total
+            line, pattern = greys[c], centred[c]
+            mean = 0.0
+            for p in range(pixels):
+                line[p] *= factor
+                mean += line[p]
+            mean /= pixels
+            for p in range(pixels):
+                line[p] -= mean
+                total += line[p] * line[p]
+                product += line[p] * pattern[p]
+            first = raw[c, top + ys[0], left + xs[0]]
+            means[c, i] = 2 * (0.5 * first + 0.5 * mean / (scale * factor)) + offset
+        squares[i] = total
+        products[i] = product
+        unit[i] = scale * factor
+        slope = product / energy if energy > 0 else 0.0
+        left_over = 0.0
+        for c in range(channels):
+            line, pattern = greys[c], centred[c]
+            mean = 0.0
+            for p in range(pixels):
+                line[p] -= slope * pattern[p]
+                mean += line[p]
+            mean /= pixels  # of rounding
+            for p in range(pixels):
+                left_over += (line[p] - mean) * (line[p] - mean)
+        residuals[i] = left_over

@@ -3,6 +3,6 @@
 It knows maps, and nothing of templates or measures.
 """
 
-from .peaks import PeakRule, find_peaks
+from .peaks import PeakRule, as_matches, find_peaks
 
-__all__ = ["PeakRule", "find_peaks"]
+__all__ = ["PeakRule", "as_matches", "find_peaks"]

@@ -1,7 +1,8 @@
-"""From a score map to places: threshold, ties, non-maximum suppression."""
+"""From a score map to places: which are peaks, and when one is too near a better one."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_greys, as_integer, as_number
-from .._jit import jit
 from ..results import Match, Matches
+from .suppression import Places, Suppression, TieBreaker
+
+# Scores no farther apart than this are near-ties: what single and double precision leave.
+_TIES = {"f": 1e-6, "d": 1e-9}
 
 
 def find_peaks(
@@ -24,14 +28,15 @@ def find_peaks(
 ) -> Matches:
     """Find the lowest places of a score map, best first.
 
-    Candidates are all places whose score is at most `threshold`, those on the
-    border included. They are taken by (score, row, column); one that is too near to a
-    better one already taken is dropped.
+    Candidates are places that none of their 8 neighbours undercuts, those on the border
+    included, with a score of at most `threshold`. They are taken by (score, row, column); one
+    that is too near to a better one already taken is dropped.
 
     Parameters
     ----------
     score_map : array_like of shape (M, N)
-        Dissimilarities of any kind, lower is better. NaN and +infinity are no peaks.
+        Dissimilarities of any kind, lower is better; what is not float32 is compared as
+        float64. NaN and +infinity are no peaks.
     shape : (int, int)
         Height and width of the window behind each score, in pixels.
     threshold : float, optional
@@ -68,7 +73,11 @@ def find_peaks(
     scores = as_greys(score_map, "score_map")
     if scores.ndim != 2 or scores.size == 0:
         raise ValueError(f"score_map has shape {scores.shape}; it must be (M, N), not empty")
-    return rule.find(scores, _as_shape(shape))
+    shape = _as_shape(shape)
+    scores = np.ascontiguousarray(scores, scores.dtype if scores.dtype.char in _TIES else float)
+    found = rule.suppression(scores.shape, shape, scores.dtype)
+    found.add(scores, last=True)
+    return Matches(as_matches(found.finish(), scores.shape, shape))
 
 
 @dataclass
@@ -94,21 +103,48 @@ class PeakRule:
             self.min_distance = as_number(self.min_distance, "min_distance", 0)
         self.max_overlap = as_number(self.max_overlap, "max_overlap", 0, 1)
 
-    def find(self, scores: NDArray[Any], shape: tuple[int, int]) -> Matches:
-        """Find the peaks of a map of windows of the given height and width."""
-        candidates = scores < np.inf
+    def suppression(
+        self,
+        extent: tuple[int, int],
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        break_ties: TieBreaker | None = None,
+    ) -> Suppression:
+        """Begin to find the peaks of a map.
+
+        Parameters
+        ----------
+        extent : (int, int)
+            Rows and columns of the map.
+        shape : (int, int)
+            Height and width of the windows.
+        dtype : float32 or float64
+            Of the map.
+        break_ties : callable, optional
+            What near-ties are ordered by, before row and column.
+        """
+        limit = math.inf
         if self.threshold is not None:
-            limit: Any = self.threshold
-            if scores.dtype.kind == "f":
-                with np.errstate(over="ignore"):
-                    limit = scores.dtype.type(limit)
-            candidates &= scores <= limit
+            with np.errstate(over="ignore"):
+                limit = float(dtype.type(self.threshold))
         if self.min_distance is None:
-            reach = _overlap_reach(*shape, self.max_overlap, scores.shape)
+            reach = _overlap_reach(*shape, self.max_overlap, extent)
         else:
-            reach = _distance_reach(self.min_distance, scores.shape)
-        places = _take(scores, np.flatnonzero(candidates), reach, self.max_matches)
-        return Matches(Match(*place, *shape, float(scores[place])) for place in places)
+            reach = _distance_reach(self.min_distance, extent)
+        return Suppression(reach, limit, self.max_matches, _TIES[dtype.char], break_ties)
+
+
+def as_matches(places: Places, extent: tuple[int, int], shape: tuple[int, int]) -> list[Match]:
+    """Return matches of windows of that shape, in a map of that extent."""
+    return [
+        Match(row, col, *shape, score, on_edge=_on_edge(row, extent[0]) or _on_edge(col, extent[1]))
+        for row, col, score in zip(*(part.tolist() for part in places), strict=True)
+    ]
+
+
+def _on_edge(place: int, extent: int) -> bool:
+    """Whether a better place may lie beyond the map; where it has but one there was no choice."""
+    return extent > 1 and place in (0, extent - 1)
 
 
 def _as_shape(shape: Any) -> tuple[int, int]:
@@ -137,66 +173,3 @@ def _distance_reach(min_distance: float, shape: tuple[int, ...]) -> NDArray[np.i
     columns = np.arange(min(shape[1], np.ceil(min_distance)))
     too_close = np.hypot(rows, columns) < min_distance
     return np.asarray(np.count_nonzero(too_close, axis=1) - 1)
-
-
-def _take(
-    scores: NDArray[Any],
-    candidates: NDArray[np.int64],
-    reach: NDArray[np.int64],
-    max_matches: int | None,
-) -> list[tuple[int, int]]:
-    """Take candidates (flat indices, ascending) by score and place, suppressing around each."""
-    values = scores.ravel()[candidates]
-    enough = candidates.size if max_matches is None else min(max_matches, candidates.size)
-    considered = 64 * enough
-    while True:
-        # The best few suffice as a rule; all that tie with the last of them come along.
-        best = candidates
-        if considered < candidates.size:
-            best = candidates[values <= np.partition(values, considered - 1)[considered - 1]]
-        order = best[np.argsort(scores.ravel()[best], kind="stable")]
-        taken = np.empty(min(enough, order.size), np.int64)
-        count = suppress(order, reach, enough, np.zeros(scores.shape, np.bool_), taken)
-        if count == enough or considered >= candidates.size:
-            rows, columns = np.divmod(taken[:count], scores.shape[1])
-            return list(zip(rows.tolist(), columns.tolist(), strict=True))
-        considered *= 8
-
-
-@jit
-def suppress(
-    order: NDArray[np.int64],
-    reach: NDArray[np.int64],
-    enough: int,
-    near: NDArray[np.bool_],
-    taken: NDArray[np.int64],
-) -> int:
-    """Take places in order, each unless it is near one already taken; return how many.
-
-    Parameters
-    ----------
-    order : ndarray of shape (n,)
-        Flat indices into the map, best first.
-    reach : ndarray
-        ``reach[dr]``: places `dr` rows away are near up to this many columns away.
-    near : ndarray of the map's shape, False at first
-    taken : ndarray, filled
-
-    Plain twin: ``naive.find_peaks``.
-    """
-    rows, columns = near.shape
-    count = 0
-    for i in range(order.size):
-        if count == enough:
-            break
-        row = order[i] // columns
-        column = order[i] % columns
-        if near[row, column]:
-            continue
-        taken[count] = order[i]
-        count += 1
-        for y in range(max(row - reach.size + 1, 0), min(row + reach.size, rows)):
-            side = reach[abs(y - row)]
-            for x in range(max(column - side, 0), min(column + side + 1, columns)):
-                near[y, x] = True
-    return count

@@ -4,14 +4,14 @@ Each is a small description that is made ready for one template, and then fills 
 """
 
 from .base import Measure, Scorer, ask
-from .bins import BINNERS
+from .channel import BINNERS
 from .combined import Highest, Lowest
 from .mutual_information import MI
 from .named import NAMED, as_measure, name_of
 from .ncc import NCC
 from .nuv import NUV, AdaptiveNUV, CurvesNUV, LinearNUV, MonotoneNUV
 from .ssd import SSD
-from .template import Template
+from .template import FlatTemplateError, Template
 from .window_to_pattern import WindowToPattern
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "SSD",
     "AdaptiveNUV",
     "CurvesNUV",
+    "FlatTemplateError",
     "Highest",
     "LinearNUV",
     "Lowest",

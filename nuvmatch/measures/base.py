@@ -41,7 +41,8 @@ class Scorer(Protocol):
         ----------
         image : Image
             Its `planes` are the greys, (channels, H, W), of any type; `bad` is None, or
-            (H, W) and True where a pixel must not be used.
+            (H, W) and True where a pixel must not be used. It may be a part of the image
+            that is searched, of which ``image.whole.planes`` is all.
         out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64
             To be filled everywhere: 0 is perfect, lower is better, NaN is no evidence.
         n_threads : int

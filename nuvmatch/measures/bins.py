@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,22 +13,13 @@ from numpy.typing import NDArray
 
 from .. import _checks, binning, theory
 from .._settings import Settings
-from ..binning import Binning, Curves
-from ..tones.cross_product import sample_curves
-from ..tones.families import BROAD, Family, as_family, scale_levels, sensor_range
+from ..binning import Binning
+from ..tones.families import BROAD, as_family
+from ..tones.ranges import sensor_range
+from .channel import BINNERS, Channel
 from .template import Template
 
-_BINNERS = {
-    "optimal": binning.optimal,
-    "greedy": binning.greedy,
-    "kmeans": binning.kmeans,
-    "equal_width": binning.equal_width,
-    "equal_frequency": binning.equal_frequency,
-}
-BINNERS = tuple(_BINNERS)
-_BY_CURVES = ("optimal", "greedy")  # these know the expected tone curves
 DEFAULT_BINS = 8
-_STRAIGHT = 1e-9  # share of the sensor's range over which no curve can be told from a line
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -65,22 +57,18 @@ class Binned(Settings):
         shifted = self.levels_range and (self.levels_range[0] - base, self.levels_range[1] - base)
         family = BROAD if self.tones is None else self.tones
         ends = sensor_range(inside, kind, shifted)
-        sampled = not self._edges_given and (self.binning in _BY_CURVES or self.bins == "auto")
-        binnings, wanted = [], []
-        for values, bins in zip(inside, self._bins_of_channels(len(inside)), strict=True):
-            cross, grouped = None, values
-            if sampled:  # with each curve as long as the levels are many
-                grouped = binning.group_values(values)
-                cross = _sample(grouped, family, ends)
-            # The rules by width ask whether greys are whole numbers.
-            typed = grouped.astype(np.int64) if kind.kind in "bui" else grouped
-            cut, number = _bin_values(typed, base, bins, self.binning, cross)
-            cut.edges[-1] = max(cut.edges[-1], values.max())  # a group goes by its lowest level
+        channels = tuple(Channel(values, kind.kind in "bui", family, ends) for values in inside)
+        binnings, wanted, asked = [], [], []
+        for channel, bins in zip(channels, self._bins_of_channels(len(inside)), strict=True):
+            cut, number = _bin_channel(channel, base, bins, self.binning)
             binnings.append(cut)
             wanted.append(number)
+            asked.append(max(min(number, channel.distinct), cut.counts.size))
         most = max(cut.counts.size for cut in binnings)
+        if isinstance(self.bins, int) and most > 1:
+            most = max(asked)  # though there may be fewer, for want of pixels
         check_number(most, template.pixels, asked_for=self.bins is not None)
-        return Cuts(template, tuple(binnings), max(wanted), family, ends)
+        return Cuts(template, tuple(binnings), max(wanted), channels)
 
     def _bins_of_channels(self, channels: int) -> Sequence[Any]:
         if not self._edges_given or not isinstance(self.bins[0], tuple):
@@ -99,31 +87,14 @@ class Cuts:
     template: Template
     binnings: tuple[Binning, ...]  # for each channel, of the greys that count
     wanted: int  # bins asked for: few levels have fewer
-    family: Family
-    ends: tuple[float, float]  # greys that are the levels 0 and 1 of tone curves
+    channels: tuple[Channel, ...]
 
     def finer(self, times: float, binner: str) -> tuple[Binning, ...]:
         """Cut each channel into so many times as many slices as it has bins."""
-        found = []
-        for greys, cut in zip(self.template.inside, self.binnings, strict=True):
-            values = binning.group_values(greys)
-            cross = self.sample_curves(values) if binner in _BY_CURVES else None
-            found.append(_cut(values, math.ceil(times * cut.counts.size), binner, cross))
-        return tuple(found)
-
-    def sample_curves(self, values: NDArray[np.float64]) -> Curves | None:
-        """Sample the tone curves over the levels of values; None, so k-means, if all straight."""
-        return _sample(values, self.family, self.ends)
-
-
-def _sample(
-    values: NDArray[np.float64], family: Family, ends: tuple[float, float]
-) -> Curves | None:
-    levels, counts = np.unique(values, return_counts=True)
-    scaled = scale_levels(levels, ends)
-    if scaled[-1] - scaled[0] < _STRAIGHT:
-        return None
-    return sample_curves(family, scaled, counts)
+        return tuple(
+            channel.cut(math.ceil(times * cut.counts.size), binner)
+            for channel, cut in zip(self.channels, self.binnings, strict=True)
+        )
 
 
 def spread(template: Template, binnings: Sequence[Binning]) -> NDArray[np.int64]:
@@ -140,9 +111,18 @@ def report(
 ) -> tuple[Binning, ...]:
     """Return bins as a matcher shows them: in the template's own greys, pixel by pixel."""
     return tuple(
-        replace(cut, edges=cut.edges + template.base, labels=plane)
-        for cut, plane in zip(binnings, labels, strict=True)
+        replace(cut, edges=_shifted(cut.edges, template.base, plane[template.mask]), labels=own)
+        for cut, own, plane in zip(binnings, labels, template.planes, strict=True)
     )
+
+
+def _shifted(edges: NDArray[np.float64], base: int, greys: NDArray[Any]) -> NDArray[Any]:
+    """Add a base; what floats cannot tell apart becomes whole numbers, which cut alike."""
+    if base == 0:
+        return edges
+    top = int(greys.max())
+    inner = [min(math.ceil(edge) + base, top) for edge in edges[:-1].tolist()]
+    return np.array([*inner, top], greys.dtype)
 
 
 def check_number(most: int, d: int, *, asked_for: bool) -> None:
@@ -181,44 +161,41 @@ def _as_bins(bins: Any) -> int | str | tuple[Any, ...] | None:
     if any(np.ndim(part) > 0 for part in bins):
         if len(bins) != 3:
             raise ValueError(f"bins are edges for {len(bins)} channels; colour has 3")
-        return tuple(_as_edges(part) for part in bins)
+        return tuple(_as_edges(part, 2) for part in bins)  # a flat channel is one bin
     return _as_edges(bins)
 
 
-def _as_edges(bins: Any) -> tuple[float, ...]:
-    edges = _checks.as_greys(bins, "bins").astype(np.float64)
-    if edges.ndim != 1 or edges.size < 3 or not (np.diff(edges) > 0).all():
-        raise ValueError(f"bins is {bins!r}; edges must be 3 or more numbers, strictly ascending")
-    return tuple(edges.tolist())
+def _as_edges(bins: Any, fewest: int = 3) -> tuple[Any, ...]:
+    """Take ascending edges; where the last bin is of one grey, the last two are equal."""
+    if isinstance(bins, tuple) and all(type(edge) is int for edge in bins):
+        numbers = list(bins)  # an array of these might round them
+    else:
+        edges = _checks.as_greys(bins, "bins")
+        numbers = edges.tolist() if edges.ndim == 1 else []
+    rising = [low < high for low, high in pairwise(numbers)]
+    if numbers and numbers[-1:] == numbers[-2:-1]:
+        rising[-1] = True
+    if len(numbers) < fewest or not all(rising):
+        raise ValueError(
+            f"bins is {bins!r}; edges must be {fewest} or more numbers, strictly ascending but "
+            "for the last"
+        )
+    if max(map(abs, numbers)) > 2**53:
+        return tuple(numbers)  # whole numbers that floats could not tell apart
+    return tuple(map(float, numbers))
 
 
-def _bin_values(
-    values: NDArray[np.float64] | NDArray[np.int64],
-    base: int,
-    bins: int | str | tuple[float, ...] | None,
-    binner: str,
-    cross: Curves | None,
+def _bin_channel(
+    channel: Channel, base: int, bins: int | str | tuple[Any, ...] | None, binner: str
 ) -> tuple[Binning, int]:
-    """Bin the greys of a channel that count; return also how many bins were wanted."""
-    distinct = np.unique(values).size
+    """Bin a channel less its base; return also how many bins were wanted."""
     match bins:
         case None:
-            wanted, number = DEFAULT_BINS, min(DEFAULT_BINS, distinct, (values.size + 1) // 2)
+            wanted, number = DEFAULT_BINS, min(DEFAULT_BINS, (channel.values.size + 1) // 2)
         case str():
-            wanted = number = binning.number_of_bins(values, bins, cross=cross)
+            wanted = number = channel.number_by_rule(bins)
         case tuple():
-            edges = np.array(bins) - base
-            if not (edges[0] <= values.min() and values.max() <= edges[-1]):
-                raise ValueError(
-                    f"bin edges reach from {edges[0]:g} to {edges[-1]:g}; they must cover the "
-                    f"template's {values.min():g} to {values.max():g}"
-                )
-            return binning.Levels.of(values).cut_by(edges), edges.size - 1
+            return channel.cut_by([edge - base for edge in bins]), len(bins) - 1
         case _:
-            wanted, number = bins, min(bins, distinct)
-    return _cut(values, max(number, 1), binner, cross), wanted
-
-
-def _cut(values: NDArray[Any], number: int, binner: str, cross: Curves | None) -> Binning:
-    given = {"cross": cross} if binner in _BY_CURVES else {}
-    return _BINNERS[binner](values, number, **given)
+            wanted = number = bins
+    return channel.cut(min(number, channel.distinct), binner), wanted

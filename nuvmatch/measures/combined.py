@@ -49,7 +49,8 @@ class Combined:
 class Lowest(Combined):
     """The lowest of several scores: a window need only match by one of the measures.
 
-    But what gives no evidence to one of them, or is refused by its limits, gives none at all.
+    But what gives no evidence to one of them, as windows in one bin of the image give none to
+    `MI` and `WindowToPattern`, or is refused by its limits, gives none at all.
     Bins and tone curves are those of the first measure that has them.
 
     Parameters

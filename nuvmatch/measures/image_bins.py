@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from ..engine import Image
 
 _LIMIT = 65536
+_AT_ONCE = 2**15  # pixels that a core keeps at hand
+_COMPARED = 100  # edges up to which comparing greys with each is faster than a search
 
 
 def check_image_bins(number: int) -> None:
@@ -17,11 +19,12 @@ def check_image_bins(number: int) -> None:
 
 
 def bin_image(image: Image, value_range: tuple[float, float] | None, number: int) -> NDArray[Any]:
-    """Bin of each pixel; greys beyond the range fall in the last bins.
+    """Bin of each pixel, ``searchsorted(linspace(low, high, number + 1), grey, "right") - 1``.
 
-    Without a range, it is that of the type for 8 bits, else that of the image.
+    Greys beyond the range fall in the last bins. Without a range, it is the one that the whole
+    image has, outliers apart, whatever part of it this is.
     """
-    low, high = value_range or image.grey_range
+    low, high = value_range or image.usual_range
     if high - low == np.inf:
         raise ValueError(f"greys reach from {low} to {high}, farther than floats")
     # Whole numbers whose edges floats would round are compared less their offset.
@@ -29,12 +32,26 @@ def bin_image(image: Image, value_range: tuple[float, float] | None, number: int
     if shift:
         low, high = (int(end) - image.offset + (end - int(end)) for end in (low, high))
     edges = np.linspace(low, high, number + 1)[1:-1]
+    dtype = np.min_scalar_type(edges.size)
     if image.planes.dtype == np.uint8:
         of_grey = np.searchsorted(edges, np.arange(256), side="right")
-        return np.asarray(of_grey.astype(np.uint16)[image.planes])
-    bins = np.empty(image.planes.shape, np.min_scalar_type(edges.size))
-    for c, plane in enumerate(image.planes):
-        for row, greys in enumerate(plane):  # row by row: the bins come as int64
+        return np.asarray(of_grey.astype(dtype)[image.planes])
+    bins = np.empty(image.planes.shape, dtype)
+    rows = max(1, _AT_ONCE // image.planes.shape[2])
+    for plane, of_plane in zip(image.planes, bins, strict=True):
+        for top in range(0, len(plane), rows):
+            greys = plane[top : top + rows]
             own = image.less_offset(greys) if shift else greys
-            bins[c, row] = np.searchsorted(edges, own, side="right")
+            _put_in_bins(own, edges, of_plane[top : top + rows])
     return bins
+
+
+def _put_in_bins(greys: NDArray[Any], edges: NDArray[np.float64], bins: NDArray[Any]) -> None:
+    """Count the edges that are not above each grey: one after the other, if they are few."""
+    if edges.size > _COMPARED:
+        bins[:] = np.searchsorted(edges, greys, side="right")
+        return
+    greys = greys.astype(np.result_type(greys, edges), copy=False)
+    bins[:] = 0
+    for edge in edges:
+        bins += greys >= edge

@@ -17,6 +17,9 @@ from .bins import Binned, Cuts, report, spread
 from .image_bins import bin_image, check_image_bins
 from .template import Template
 
+# Two pixels in one bin but not in one slice leave open 2 log 2: what is less is rounding.
+_LEAST_OPEN = 1.0
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MI(Binned):
@@ -24,15 +27,18 @@ class MI(Binned):
 
     I and H are of histograms: the template's greys are cut as for `NUV`, and the window's
     fall into as many bins of equal width. Colours are pooled: I and H are summed over the
-    channels. By name: "mi", and "nmi" with normalize="window".
+    channels. By name: "mi", and "nmi" with normalize="window". A window whose pixels are all
+    in one bin, in each channel, gives no evidence.
 
     Parameters
     ----------
     bins, binning, tones, levels_range
         As for `NUV`.
     value_range : (float, float), optional
-        Greys between which the *image* is binned. None: the type's range for 8 bits, else
-        the lowest and highest grey of the image given.
+        Greys between which the *image* is binned; those beyond fall in the last bins. None:
+        the lowest and highest grey of the whole image given, also under a region, outliers
+        apart: at either end at most one pixel in 100, and no more than a square image has
+        along a side, that are farther from all others than half the range of these.
     normalize : {"template", "window"}
         Whose entropy to divide by. The template's leaves the order of I as it is; the
         window's is the paper's nMI.
@@ -69,6 +75,7 @@ class MIScorer(Scorer):
         n_log_n[1:] *= np.log(n_log_n[1:])
         self._n_log_n = n_log_n
         self._label_terms = [n_log_n[cut.counts].sum() for cut in cuts.binnings]
+        self._label_entropy = sum(n_log_n[-1] - terms for terms in self._label_terms)
 
     def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
@@ -78,18 +85,21 @@ class MIScorer(Scorer):
         )
 
     def _score(self, shape: Shape, counts_of: Callable[[int], Counts]) -> NDArray[np.float64]:
-        """Add up what each channel knows, and could know, about the other image."""
-        information, entropy = np.zeros((2, *shape))
-        everything = self._n_log_n[-1]
+        """Add up what each channel leaves open of the other image: ``1 - I / H = (H - I) / H``."""
+        by_window = self._measure.normalize == "window"
+        left_open, window_entropy = np.zeros((2, *shape))
         for c, of_template in enumerate(self._label_terms):
             joint, of_image = np.zeros((2, *shape))
             for counts in counts_of(c):
                 add_terms(counts, self._n_log_n, joint, of_image)
-            information += joint - of_image - of_template + everything
-            by_window = self._measure.normalize == "window"
-            entropy += everything - (of_image if by_window else of_template)
-        share = np.divide(information, entropy, out=np.zeros_like(entropy), where=entropy > 0)
-        return np.asarray(np.clip(1 - share, 0, 1))
+            left_open += (of_template if by_window else of_image) - joint
+            window_entropy += self._n_log_n[-1] - of_image  # exactly 0 if all are in one bin
+        left_open[left_open < _LEAST_OPEN] = 0
+        entropy = window_entropy if by_window else self._label_entropy
+        scores = np.full(shape, np.nan)
+        np.divide(left_open, entropy, out=scores, where=window_entropy > 0)
+        np.minimum(scores, 1, out=scores)
+        return scores
 
 
 @jit

@@ -47,10 +47,15 @@ class NCCScorer(Scorer):
 
     def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
-        for_each_product(image, self._pattern, self._score, out, n_threads)
+        for_each_product(image, self._pattern, self.score, out, n_threads)
 
-    def _score(self, tile: TileProducts) -> NDArray[np.float64]:
-        squares = np.where(tile.squares > 0, tile.squares, np.nan)
-        ncc = tile.covariances / (np.sqrt(squares) * np.sqrt(self._pattern.squares))
-        ncc = np.clip(ncc, -1, 1)
-        return np.asarray(1 - (ncc**2 if self._squared else ncc))
+    def score(self, tile: TileProducts) -> NDArray[np.float64]:
+        """Score by what a straight line leaves: near 0, 1 - NCC itself would be rounding."""
+        with np.errstate(all="ignore"):  # of flat windows, which come out as NaN
+            share = tile.residuals / tile.squares
+            if self._squared:
+                return np.asarray(share)
+            ncc = tile.covariances / np.sqrt(tile.squares)
+            ncc /= np.sqrt(self._pattern.squares)
+            share /= 1 + ncc
+            return np.minimum(np.where(ncc > 0, share, 1 - ncc), 2)

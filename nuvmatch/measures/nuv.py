@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _checks, binning
+from .. import _checks
 from ..binning import Binning
 from ..engine import Image, Programs, Slices, TileSums, for_each_tile, unit_scale
 from ..results import ToneCurve
@@ -21,20 +22,24 @@ from .models.curves import FewCurves, piecewise_linear, principal
 from .models.gain import Gain
 from .models.monotone import MonotoneModel
 from .template import Template
+from .units import Greys, common_unit, unit_of
 
-# Slices for each bin, where curves are straight between the bins' edges, and where they are
-# chosen from several. More slices take more time; with these AdaptiveNUV finds .004 more of
-# the photographs that PENALTY is tuned on than with one for each bin, with twice as many .005.
+# Slices for each straight piece of a curve, and for each bin where curves are chosen from
+# several. More of them take more time; fewer find less of the photographs that PENALTY is tuned
+# on, since each has two pixels or more.
 _FINER_LINEAR = 4
-_FINER_ADAPTIVE = 1.5
+_FINER_ADAPTIVE = 2
+_LEAST_PIECES = 4  # of curves that are straight in pieces, where slices are few
 
 # Principal curves are taken until they explain this share of the expected tones.
 _SHARE_EXPLAINED = 0.99
 
-# What a curve costs: log score + penalty * curves is least, as in BIC. Windows of images are
-# no white noise, for which log(d) / d would do. On photographs that the table of
-# `benchmarks.detection` is not made of, .12 and .16 find most (--tune).
+# What each curve but the first costs: log score + penalty * curves is least, as in BIC. Windows
+# of images are no white noise, for which log(d) / d would do. On photographs that the table of
+# `benchmarks.detection` is not made of, .12 and .16 find most (--tune). Over more pixels noise
+# has less weight, and so has what it could feign.
 PENALTY = 0.16
+_PIXELS_OF_PENALTY = 1024
 
 Model = tuple[Sequence[Binning], Slices, PiecewiseConstant]
 
@@ -93,7 +98,9 @@ class NUV(ToneModel):
         levels; a rule ("sturges", "rice", "sqrt", "scott", "fd", "auto"; see
         `nuvmatch.binning.number_of_bins`); or bin edges that cover the template, for colour
         also three sequences of edges. None: 8 bins, or fewer where the template has fewer
-        levels or less than twice as many pixels.
+        levels or less than twice as many pixels. Bins that a binner places hold two pixels
+        or more, or an odd pixel of the image under one that holds a single pixel would explain
+        itself; edges that are given, as those of ``matcher.bins``, are taken as they are.
     binning : {"optimal", "greedy", "kmeans", "equal_width", "equal_frequency"}
         Which binner of `nuvmatch.binning` places that many bins. "optimal" explains most
         of the expected tone curves, exactly.
@@ -102,15 +109,17 @@ class NUV(ToneModel):
         `AdaptiveNUV`: a family of `nuvmatch.tones`, or a function ``f(levels, rng)`` that
         returns a curve. None: the broad mixture `nuvmatch.tones.BROAD`.
     levels_range : (float, float), optional
-        Which greys of the template are the tone levels 0 and 1. None: the range of uint8
-        and uint16; floats inside [0, 1] as they are; else the template's lowest and highest.
+        Which greys of the template are the tone levels 0 and 1. None: the range of uint8; of
+        uint16 the 8, 10, 12, 14 or 16 bits that the template needs, low bits that are 0 in
+        all of it left out; floats inside [0, 1] as they are; else its lowest and highest.
     polarity : {"increasing", "decreasing"}, optional
         Windows whose gain has the other sign give no evidence; `MonotoneNUV` fits curves
         of this kind only.
     gain : (float, float), optional
         Windows whose gain is not between these give no evidence: the slope of the straight
-        line through window greys over template greys, both averaged in bins. Either may be
-        infinite.
+        line through window greys over template greys, both averaged in bins; of each colour
+        that is not flat in the template. Either limit may be infinite. Of unlike types
+        (uint8, uint16, floats in [0, 1]) greys are shares of white.
     adjusted : bool
         Divide scores by their mean for white noise, ``(d - b) / (d - 1)`` for b bins
         (Proposition 1; as an adjusted R² does): then that is 1 for all bins, masks and
@@ -130,9 +139,10 @@ class NUV(ToneModel):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LinearNUV(NUV):
-    """nUV by tone curves that are continuous, and straight between the bins' edges.
+    """nUV by tone curves that are continuous, and straight in as many pieces as there are bins.
 
-    It sums 4 slices for each bin, by k-means. By name: "nuv_linear".
+    It sums 4 slices for each bin, by k-means; pieces meet at every fourth of their edges.
+    Edges that are given are those of the slices. By name: "nuv_linear".
 
     Parameters
     ----------
@@ -141,14 +151,23 @@ class LinearNUV(NUV):
     """
 
     def _model(self, cuts: Cuts) -> Model:
-        fine = cuts.finer(_FINER_LINEAR, "kmeans")
+        fine: Sequence[Binning] = cuts.binnings
+        if not self._edges_given:
+            fine = cuts.finer(_FINER_LINEAR, "kmeans")
         slices, unit = Slices(spread(cuts.template, fine)), cuts.template.unit
         levels = slices.means(cuts.template.inside * unit) / unit
         bases = [
-            piecewise_linear(levels[slices.channel_of_slice == c], cut.counts, coarse.edges)
-            for c, (cut, coarse) in enumerate(zip(fine, cuts.binnings, strict=True))
+            piecewise_linear(levels[slices.channel_of_slice == c], cut.counts, _knots(cut.edges))
+            for c, cut in enumerate(fine)
         ]
         return fine, slices, _few_curves(slices, bases)
+
+
+def _knots(edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Choose the edges at which straight pieces meet."""
+    slices = edges.size - 1
+    pieces = min(slices, max(_LEAST_PIECES, math.ceil(slices / _FINER_LINEAR)))
+    return np.asarray(edges[np.rint(np.linspace(0, slices, pieces + 1)).astype(int)])
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -208,9 +227,9 @@ class CurvesNUV(NUV):
 class AdaptiveNUV(ToneModel):
     """nUV by as few principal curves of the expected tones as are worth their penalty.
 
-    The least over K of ``exp(0.16 K)`` times the share that the first K curves leave open,
-    in [0, 1]. It sums 1.5 slices for each bin, unless edges are given. By name:
-    "nuv_adaptive".
+    The least over K of ``exp(0.16 (K - 1) min(1, 1024 / d))`` times the share that the first K
+    curves leave open, in [0, 1], d being the template's pixels that count. It sums 2 slices
+    for each bin; edges that are given are those of the slices. By name: "nuv_adaptive".
 
     Parameters
     ----------
@@ -233,7 +252,8 @@ class AdaptiveNUV(ToneModel):
             fine = cuts.finer(_FINER_ADAPTIVE, self.binning if best else "kmeans")
         bases = [_principal(cuts, c, cut)[0][: self.n_curves] for c, cut in enumerate(fine)]
         slices = Slices(spread(cuts.template, fine))
-        return fine, slices, _few_curves(slices, bases, PENALTY)
+        penalty = PENALTY * min(1.0, _PIXELS_OF_PENALTY / slices.pixels)
+        return fine, slices, _few_curves(slices, bases, penalty)
 
 
 def _few_curves(
@@ -250,10 +270,7 @@ def _few_curves(
 
 def _principal(cuts: Cuts, c: int, cut: Binning) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Find the principal curves over the slices of a channel, and the share of each."""
-    values = binning.group_values(cuts.template.inside[c])
-    levels, firsts, counts = np.unique(values, return_index=True, return_counts=True)
-    curves = cuts.sample_curves(values) or binning.Curves(levels[None])
-    return principal(curves, cut.labels[firsts], counts)
+    return principal(*cuts.channels[c].curves_over(cut))
 
 
 class NUVScorer(Scorer):
@@ -275,6 +292,8 @@ class NUVScorer(Scorer):
         levels = slices.means(template.inside * template.unit)
         self._levels = levels / template.unit
         self._gain = Gain.of(model, levels, template.unit)
+        self._greys_of_template = Greys.of_template(template)
+        self._gain_asked = measure.gain is not None
         self._limits = None
         if measure.gain_limits != (-math.inf, math.inf):
             self._limits = measure.gain_limits
@@ -290,14 +309,23 @@ class NUVScorer(Scorer):
 
     def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
-        for_each_tile(image, self._programs, self._score, out, n_threads)
+        unit = 1.0
+        if self._limits is not None:
+            unit = self._unit(image)
+        for_each_tile(image, self._programs, partial(self._score, unit), out, n_threads)
         if self._noise != 1:
             out /= self._noise
 
-    def _score(self, tile: TileSums, out: NDArray[Any]) -> None:
+    def _score(self, unit: float, tile: TileSums, out: NDArray[Any]) -> None:
         self.model.score(tile, out)
         if self._limits is not None:
-            self._gain.refuse(tile, out, self._limits)
+            self._gain.refuse(tile, out, self._limits, unit)
+
+    def _unit(self, image: Image) -> float:
+        """By what greys of an image are to be multiplied for gains."""
+        if self._gain_asked:
+            return common_unit(image, self._greys_of_template, "gain")
+        return unit_of(image, self._greys_of_template) or 1.0
 
     def tone_curve(self, window: NDArray[Any]) -> tuple[ToneCurve, ...]:
         """Mean level of each slice, and the grey that the model has for it in a window."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from ..engine import unit_scale
+
+
+class FlatTemplateError(ValueError):
+    """A template is flat where it counts: that says nothing about where it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,40 +31,64 @@ class Template:
         The same less `base`; 0 where a pixel does not count.
     base : int
         0, but for whole numbers too large for floats to tell apart.
+    by_alpha : Template or None
+        Its alpha as a template of its own, where the greys are flat and that is not: an icon
+        of one colour has all its shape there.
     """
 
     planes: NDArray[Any]
     mask: NDArray[np.bool_]
     greys: NDArray[np.float64]
     base: int
+    by_alpha: Template | None = None
 
     @classmethod
-    def of(cls, template: ArrayLike, mask: ArrayLike | None) -> Template:
-        """Check a template and its mask; alpha and mask both must let a pixel count.
+    def of(
+        cls, template: ArrayLike, mask: ArrayLike | None, nodata: tuple[float, ...] = ()
+    ) -> Template:
+        """Check a template; a pixel counts that its mask and alpha allow, no NaN nor nodata.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no image, no pixel counts, or one that counts is not finite.
+            If it is no image, no pixel counts, or one that counts is infinite.
         """
-        planes, counting = _checks.as_planes(template, "template")
+        planes, alpha = _checks.as_planes(template, "template")
         planes = planes.copy()  # what is done to the caller's array must not reach us
-        shape = planes.shape[1:]
-        given = _checks.as_mask(mask, "mask", shape)
-        if counting is None:
-            counting = np.ones(shape, np.bool_)
-        if given is not None:
-            counting = counting & given
+        masked = _checks.as_mask(mask, "mask", planes.shape[1:])
+        if masked is None:
+            masked = np.ones(planes.shape[1:], np.bool_)
+        counting = masked.copy()
+        for allowed in (_checks.as_opaque(alpha, "template"), _checks.where_data(planes, nodata)):
+            if allowed is not None:
+                counting &= allowed
+        if planes.dtype.kind == "f":
+            counting &= ~np.isnan(planes).any(axis=0)
+        if not masked.any():
+            raise ValueError(
+                f"the mask of the template of shape {masked.shape} is zero everywhere; some "
+                "pixel must count"
+            )
+        found = cls._where(counting, planes)
+        if alpha is None or not found.flat:
+            return found
+        by_alpha = cls._where(masked, np.repeat(alpha[None], len(planes), axis=0))
+        return found if by_alpha.flat else replace(found, by_alpha=by_alpha)
+
+    @classmethod
+    def _where(cls, counting: NDArray[np.bool_], planes: NDArray[Any]) -> Template:
+        shape = counting.shape
         inside, base = _checks.as_floats(planes[:, counting])
         if inside.size == 0:
+            bad = 0 if planes.dtype.kind != "f" else np.count_nonzero(~np.isfinite(planes))
             raise ValueError(
-                f"the mask of the template of shape {shape} is zero everywhere; some pixel must "
-                "count"
+                f"no pixel of the template of shape {shape} counts, with {bad} NaN or infinite: "
+                "each is that, masked out, transparent, or nodata"
             )
-        bad = np.count_nonzero(~np.isfinite(inside))
+        bad = np.count_nonzero(np.isinf(inside))
         if bad:
             raise ValueError(
-                f"the template of shape {shape} has {bad} NaN or infinite greys; mask them out"
+                f"the template of shape {shape} has {bad} infinite greys; mask them out"
             )
         greys = np.zeros(planes.shape)
         greys[:, counting] = inside
@@ -83,10 +111,15 @@ class Template:
         """Power of two by which greys are multiplied so that no square overflows."""
         return unit_scale(float(abs(self.inside).max()))
 
+    @property
+    def flat(self) -> bool:
+        """Whether all pixels of a channel that count are equal, in each channel."""
+        return bool((self.inside.min(axis=1) == self.inside.max(axis=1)).all())
+
     def check_contrast(self) -> None:
-        """Refuse a template that is flat where it counts, with a ValueError."""
-        if (self.inside.min(axis=1) == self.inside.max(axis=1)).all():
-            raise ValueError(
+        """Refuse a template that is flat where it counts, with a FlatTemplateError."""
+        if self.flat:
+            raise FlatTemplateError(
                 f"the template of shape {self.mask.shape} is flat: all {self.pixels} pixels that "
                 "count are equal, which says nothing about where it is; it must have at least "
                 "two grey levels"

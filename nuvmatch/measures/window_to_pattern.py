@@ -29,7 +29,8 @@ class WindowToPattern(Settings):
     ``1 - sum_j (sum of t - mean t where the window is in bin j)² / m_j / (d var t)``, m_j
     being the pixels in bin j. Where one grey of the template shows as several in the image,
     no curve over the template's greys explains the window, but the window's greys may still
-    explain the template. ``Lowest(NUV(), WindowToPattern())`` goes both ways.
+    explain the template. ``Lowest(NUV(), WindowToPattern())`` goes both ways. A window whose
+    pixels are all in one bin, in each channel, gives no evidence.
 
     Parameters
     ----------
@@ -37,8 +38,7 @@ class WindowToPattern(Settings):
         Bins of equal width of the image's greys. None: 8, or fewer where the template has
         less than twice as many pixels.
     value_range : (float, float), optional
-        Greys between which the *image* is binned. None: the type's range for 8 bits, else
-        the lowest and highest grey of the image given.
+        As for `MI`.
     adjusted : bool
         Divide scores by their mean for noise that falls into these bins, which is
         ``(d - b) / (d - 1)`` for b of them.
@@ -83,19 +83,23 @@ class WindowToPatternScorer(Scorer):
         """Add up what the bins of each channel explain, and would of noise."""
         pattern, pixels = self._pattern, float(self._pixels)
         explained, chance = np.zeros((2, *shape))
+        flat = np.ones(shape, np.bool_)
         for c, plane in enumerate(pattern.planes):
             mean = float(pattern.sums[c]) / pixels
             squares = float((plane**2).sum()) - mean**2 * pixels
             by_chance = squares / (pixels - 1)  # what a bin explains by chance
             chance -= by_chance  # a single bin explains nothing
+            most = np.zeros(shape)
             for sums, counts in sums_of(c):
-                add_bin(sums, counts, mean, explained)
+                add_bin(sums, counts, mean, explained, most)
                 if self._measure.adjusted:
                     chance += by_chance * (counts > 0)
+            flat &= most == pixels
         scores = np.maximum(1 - explained / pattern.squares, 0)
         scores[scores < _ROUNDING] = 0
         if self._measure.adjusted:
             scores /= np.maximum(1 - chance / pattern.squares, _ROUNDING)
+        scores[flat] = np.nan
         return scores
 
 
@@ -105,6 +109,7 @@ def add_bin(
     counts: NDArray[np.float64],
     mean: float,
     explained: NDArray[np.float64],
+    most: NDArray[np.float64],
 ) -> None:
     """Add what one bin explains of the template: ``(sum - count * mean)^2 / count``.
 
@@ -115,6 +120,8 @@ def add_bin(
     mean : float
         Of the template's greys.
     explained : ndarray of shape (rows, columns), added to
+    most : ndarray of shape (rows, columns)
+        The largest of the counts so far: is raised.
 
     Plain twin: ``naive.window_to_pattern``.
     """
@@ -124,3 +131,4 @@ def add_bin(
             count = counts[y, x]
             deviation = sums[y, x] - count * mean
             explained[y, x] += deviation * deviation / count if count > 0 else 0.0
+            most[y, x] = max(most[y, x], count)

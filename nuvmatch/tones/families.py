@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_flag, as_greys, as_integer, as_number, as_range
 from .._settings import Settings
+from .ranges import scale_levels, sensor_range
 
 Curve = NDArray[np.float64]
 Seed = int | np.random.Generator
@@ -334,9 +335,10 @@ class FromPairs:
     ----------
     pairs : sequence of (array_like, array_like)
         Images of equal shapes within a pair.
-    value_range : (float, float)
-        Greys of the first images that are the levels 0 and 1, but for uint8 and uint16,
-        which have the range of their type.
+    value_range : (float, float), optional
+        Greys of the first images that are the levels 0 and 1. None: the range of 8 bits;
+        of uint16 those of the 8, 10, 12, 14 or 16 bits that an image needs; floats inside
+        [0, 1] as they are; else the lowest and highest of an image.
     levels : int
         How many levels of the first image are told apart.
     """
@@ -345,9 +347,11 @@ class FromPairs:
         self,
         pairs: Sequence[tuple[ArrayLike, ArrayLike]],
         *,
-        value_range: tuple[float, float] = (0.0, 1.0),
+        value_range: tuple[float, float] | None = None,
         levels: int = 64,
     ) -> None:
+        if value_range is not None:
+            value_range = as_range(value_range, "value_range")
         if len(pairs) == 0:
             raise ValueError("pairs is empty; there must be at least one pair of images")
         self._levels = as_integer(levels, "levels", 2)
@@ -359,13 +363,13 @@ class FromPairs:
                     f"pairs[{i}] has shapes {source.shape} and {target.shape}; they must be equal, "
                     "and not empty"
                 )
-            ends = value_range
-            if source.dtype in (np.uint8, np.uint16):
-                ends = (0.0, float(np.iinfo(source.dtype).max))
-            scaled = scale_levels(source.ravel().astype(np.float64), ends)
-            good = np.isfinite(scaled) & np.isfinite(target.ravel())
-            place = np.clip(np.rint(scaled[good] * (self._levels - 1)), 0, self._levels - 1)
-            self._pairs.append((place.astype(np.int64), target.ravel()[good].astype(np.float64)))
+            good = np.isfinite(source) & np.isfinite(target)
+            if not good.any():
+                raise ValueError(f"pairs[{i}] has no pixel that is finite in both images")
+            greys, shown = source[good].astype(np.float64), target[good].astype(np.float64)
+            scaled = scale_levels(greys, sensor_range(greys, source.dtype, value_range))
+            place = np.clip(np.rint(scaled * (self._levels - 1)), 0, self._levels - 1)
+            self._pairs.append((place.astype(np.int64), shown))
 
     def __str__(self) -> str:
         return f"tones.FromPairs(<{len(self._pairs)} pairs>)"
@@ -421,27 +425,3 @@ NAMED: dict[str, Family] = {
     "monotone": Monotone(),
     "smooth": Smooth(),
 }
-
-
-def sensor_range(
-    greys: NDArray[Any], dtype: np.dtype[Any], levels_range: tuple[float, float] | None
-) -> tuple[float, float]:
-    """Tell which greys of a type are the levels 0 and 1.
-
-    Those of `levels_range`; without it for uint8 and uint16 the ends of their range, for
-    floats inside [0, 1] these, else the lowest and highest of the greys.
-    """
-    if levels_range is not None:
-        return levels_range
-    if dtype in (np.uint8, np.uint16):
-        return 0.0, float(np.iinfo(dtype).max)
-    low, high = float(greys.min()), float(greys.max())
-    if dtype.kind == "f" and low >= 0 and high <= 1:
-        return 0.0, 1.0
-    return low, high
-
-
-def scale_levels(greys: NDArray[Any], ends: tuple[float, float]) -> NDArray[np.float64]:
-    """Scale greys so that the given ends become the levels 0 and 1."""
-    low, high = ends
-    return np.asarray((greys / 2 - low / 2) / ((high / 2 - low / 2) or 1.0))

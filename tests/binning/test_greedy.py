@@ -22,7 +22,7 @@ def test_greedy_climbs_as_the_definition_does(seed, bins):
     form = levels.form(cross)
     start = np.sort(rng.permutation(size - 1)[: bins - 1]) + 1
     cuts = np.concatenate(([0], start, [size]))
-    reached = climb(form.full_table(), form.counts, cuts)
+    reached = climb(form.full_table(), form.counts, 1, cuts)
     expected, expected_cuts = naive.climb(values, cross, start)
     assert_allclose(reached, expected, rtol=1e-9)
     assert_array_equal(cuts[1:-1], expected_cuts)

@@ -1,5 +1,6 @@
 """Images of any type come in few forms, and in these without loss."""
 
+import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -101,3 +102,86 @@ def test_units_are_powers_of_two_that_let_no_square_overflow(magnitude):
     assert magnitude * unit <= 1
     assert magnitude * unit >= 0.25 or magnitude < 1e-300
     assert unit_scale(0.0) == 1
+
+
+# The range of greys that an image has, outliers apart.
+
+
+def usual(image, good=None):
+    return prepare(np.asarray(image)[None], good, 4).usual_range
+
+
+@pytest.mark.parametrize("dtype", [bool, "u1", "i1", ">u2", "i4", "u8", "f2", "f4", ">f8", "g"])
+@pytest.mark.parametrize("outliers", [0, 1, 5, 30])
+def test_the_usual_range_is_that_of_the_loops(dtype, outliers, rng):
+    image = (20 + 5 * rng.standard_normal((40, 50)).clip(-2, 2)).astype(dtype)
+    hot = rng.choice(2000, outliers, replace=False)
+    image.flat[hot] = (rng.random(outliers) * 120).astype(dtype)
+    good = rng.random((40, 50)) < 0.9
+    assert usual(image) == naive.usual_range(image)
+    assert usual(image, good) == naive.usual_range(image, good)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        np.arange(12).reshape(3, 4),
+        np.arange(256, dtype=np.uint8).reshape(16, 16),
+        np.linspace(-1, 1, 10_000).reshape(100, 100),
+        np.random.default_rng(0).normal(0, 1, (100, 100)),
+        np.array([[0, 0, 0, 0, 9]]),
+        np.ones((5, 5)),
+        np.zeros((5, 5), bool),
+    ],
+    ids=["few", "levels", "ramp", "noise", "one", "flat", "no"],
+)
+def test_without_outliers_it_is_the_whole_range(image):
+    assert usual(image) == (image.min(), image.max())
+
+
+@pytest.mark.parametrize("ground", [0, 255])
+@pytest.mark.parametrize("pixels", [1, 20, 400])
+def test_what_stands_on_a_background_of_one_grey_is_no_outlier(ground, pixels, rng):
+    image = np.full((100, 100), ground, np.uint8)
+    image.flat[rng.choice(10_000, pixels, replace=False)] = rng.integers(90, 160, pixels)
+    assert usual(image) == (image.min(), image.max())
+
+
+def test_a_small_bright_object_in_the_dark_is_no_outlier(rng):
+    image = rng.integers(0, 30, (200, 200)).astype(np.uint8)
+    image[50:70, 70:90] = rng.integers(100, 256, (20, 20))
+    assert usual(image) == (image.min(), image.max())
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+def test_large_images_are_sampled_but_the_ends_are_exact(dtype, rng):
+    """Wherever the outliers are, and the lowest and highest of the rest."""
+    image = rng.integers(20, 41, (1100, 1200)).astype(dtype)
+    image[1, 1], image[2, 5] = 13, 47  # not in the sample
+    image[::97, ::89] = 250
+    assert usual(image) == (13, 47)
+    assert usual(np.full_like(image, 7)) == (7, 7)
+    alone = np.full_like(image, 7)
+    alone[1, 1] = 250
+    assert usual(alone) == (7, 250)
+
+
+def test_an_image_without_good_pixels_has_no_range():
+    assert usual(np.ones((4, 5)), np.zeros((4, 5), bool)) == (0, 0)
+
+
+def test_wide_integers_keep_their_ends():
+    image = np.arange(2**63, 2**63 + 1000, dtype=np.uint64).reshape(25, 40)
+    assert usual(image) == (2**63, 2**63 + 999)
+    image[3, 3], image[4, 4] = 2**64 - 1, 0
+    assert usual(image) == (2**63, 2**63 + 999)
+
+
+def test_parts_have_the_range_of_the_whole(rng):
+    planes = rng.random((1, 40, 50)).astype(np.float32)
+    planes[0, 30, 30] = 1e6
+    whole = prepare(planes, None, 4)
+    part = whole.crop(3, 4, 10, 11).crop(1, 1, 5, 5)
+    assert part.whole is whole.whole
+    assert part.usual_range == whole.usual_range == naive.usual_range(planes)
+    assert part.rounded(4).usual_range == whole.usual_range

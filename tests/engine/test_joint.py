@@ -92,23 +92,26 @@ def test_sums_in_bins_are_those_of_the_loops(image, window, number, whole, rng):
         assert_allclose(found[:, 0], expected[:, 0], atol=1e-12)
 
 
-def test_no_evidence_is_nan(rng):
-    planes = rng.random((1, 9, 12))
-    planes[:, :, :6], planes[0, 4, 10] = 3, np.nan
-    image, bins = prepare(planes, None, 9), np.zeros(planes.shape, np.uint8)
-    mask = np.ones((3, 3), bool)
-    expected = np.zeros((7, 10), bool)
-    expected[:, :4] = expected[2:5, 8:] = True
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_windows_with_a_bad_pixel_that_counts_are_nan(masked, dtype, rng):
+    good = rng.random((9, 140)) < 0.99
+    image = prepare(rng.integers(0, 9, (2, 9, 140)).astype(dtype), good, 9)
+    mask = rng.random((3, 4)) < 0.6 if masked else np.ones((3, 4), bool)
+    expected = naive.bin_sums(~good, np.ones((3, 4)), mask, 2)[1, 1] > 0
+    assert expected.any()
+    assert not expected.all()
 
     def score(shape, _):
         return np.zeros(shape)
 
-    out = np.empty(expected.shape)
-    programs = Programs(Slices.of_mask(mask, 1))
-    for_each_count(image, bins, 2, programs, [programs], score, out, 1)
+    bins, out = np.zeros((2, 9, 140), np.uint8), np.empty(expected.shape)
+    programs = Programs(Slices.of_mask(mask, 2))
+    of_channel = Programs(Slices(np.where(mask, 0, -1)[None]))
+    for_each_count(image, bins, 2, programs, [of_channel] * 2, score, out, 1)
     assert_array_equal(np.isnan(out), expected)
     out[:] = 0
-    pattern = Pattern.from_greys(rng.random((1, 3, 3)), mask)
+    pattern = Pattern.from_greys(rng.random((2, 3, 4)), mask)
     for_each_bin_sum(image, bins, 2, pattern, score, out, 1)
     assert_array_equal(np.isnan(out), expected)
 

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from patterns import SHAPES
 
-from nuvmatch.engine import Pattern, for_each_product, prepare
+from nuvmatch.engine import Pattern, for_each_product, prepare, products_at
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float64])
@@ -77,3 +77,54 @@ def test_integer_products_are_the_same_in_any_surrounding(rng):
         return out
 
     assert_array_equal(covariances(pixels)[20:40, 31:50], covariances(pixels[20:48, 31:61]))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_listed_windows_equal_the_loops(channels, dtype, rng):
+    """In any order, more than once, farther apart than a block, and with bad pixels."""
+    pixels = rng.integers(0, 100, (channels, 40, 600)).astype(dtype)
+    if dtype is np.int64:
+        pixels += 2**40
+    template, mask = rng.random((channels, 5, 6)), rng.random((5, 6)) < 0.8
+    pattern = Pattern.from_greys(template, mask)
+    usable = np.ones((40, 600), bool)
+    usable[20, 30] = False
+    image = prepare(pixels, usable, 30)
+    rows = np.concatenate([rng.integers(0, 36, 80), [18, 18, 3, 3]])
+    cols = np.concatenate([rng.integers(0, 595, 80), [27, 28, 9, 9]])
+    for n_threads in (1, 2):
+        found = products_at(image, pattern, rows, cols, n_threads)
+        assert found.squares.shape == (1, rows.size)
+        for i, (row, col) in enumerate(zip(rows, cols, strict=True)):
+            part = np.s_[row : row + 5, col : col + 6]
+            if not usable[part][mask].all():
+                assert np.isnan(found.squares[0, i])
+                assert np.isnan(found.means[:, 0, i]).all()
+                continue
+            window = np.moveaxis(pixels[:, *part].astype(float), 0, -1)
+            greys, unit = np.moveaxis(template, 0, -1), found.unit[0, i]
+            assert_allclose(found.means[:, 0, i], window[mask].mean(axis=0), rtol=1e-14)
+            assert_allclose(found.squares[0, i] / unit**2, naive.scatter(window, mask))
+            covariance = naive.covariance(window, greys, mask)
+            assert_allclose(found.covariances[0, i] / unit / pattern.scale, covariance, atol=1e-3)
+            residual = naive.residual(window, greys, mask)
+            assert_allclose(found.residuals[0, i] / unit**2, residual)
+    none = products_at(image, pattern, rows[:0], cols[:0], 1)
+    assert none.squares.shape == (1, 0)
+
+
+def test_what_a_straight_line_leaves_equals_the_loops(rng):
+    for dtype in (np.uint8, np.int64, np.float64):
+        pixels = rng.integers(0, 200, (14, 15)).astype(dtype)
+        template, mask = rng.integers(0, 200, (4, 5)).astype(float), rng.random((4, 5)) < 0.9
+        pixels[3:7, 8:13] = template
+        pattern, out = Pattern.from_greys(template[None], mask), np.empty((11, 11))
+
+        def residuals(tile):
+            return tile.residuals / tile.unit**2
+
+        for_each_product(prepare(pixels[None], None, 20), pattern, residuals, out, 1)
+        expected = [naive.residual(w, template, mask) for _, w in naive.windows(pixels, (4, 5))]
+        assert_allclose(out.ravel(), expected, rtol=1e-9, atol=1e-9)
+        assert out[3, 8] == 0

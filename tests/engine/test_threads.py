@@ -76,6 +76,116 @@ def test_a_thread_that_outlives_the_main_one_still_gets_its_map():
     assert (answer.stdout, answer.stderr) == ("(900, 5, 5, 5)\n", "")
 
 
+def write(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+QUOTAS = {  # what the process is said to be in, the files of control groups, and CPUs paid for
+    "version 2, of a container's own": ("0::/\n", {"cpu.max": "400000 100000\n"}, [4]),
+    "version 2, no limit": ("0::/\n", {"cpu.max": "max 100000\n"}, []),
+    "one and a half CPUs are two": ("0::/\n", {"cpu.max": "150000 100000\n"}, [2]),
+    "a tenth of a CPU is one": ("0::/\n", {"cpu.max": "5000 50000\n"}, [1]),
+    "each group around it binds": (
+        "0::/system.slice/job.service\n",
+        {
+            "system.slice/job.service/cpu.max": "800000 100000\n",
+            "system.slice/cpu.max": "300000 100000\n",
+            "other.slice/cpu.max": "100000 100000\n",
+        },
+        [8, 3],
+    ),
+    "a path that only the host sees": (
+        "0::/kubepods/pod7/1a2b\n",
+        {"cpu.max": "200000 100000\n"},
+        [2],
+    ),
+    "version 1": (
+        "5:memory:/docker/1a2b\n3:cpu,cpuacct:/\n",
+        {
+            "cpu/cpu.cfs_quota_us": "250000\n",
+            "cpu/cpu.cfs_period_us": "100000\n",
+            "memory/cpu.max": "100000 100000\n",
+        },
+        [3],
+    ),
+    "version 1, with a path": (
+        "4:cpuacct,cpu:/jobs/7\n",
+        {
+            "cpu/cpu.cfs_quota_us": "-1\n",
+            "cpu/cpu.cfs_period_us": "100000\n",
+            "cpu/jobs/7/cpu.cfs_quota_us": "50000\n",
+            "cpu/jobs/7/cpu.cfs_period_us": "10000\n",
+        },
+        [5],
+    ),
+    "both versions": (
+        "2:cpuset:/\n1:cpu:/\n0::/a\n",
+        {
+            "cpu/cpu.cfs_quota_us": "600000\n",
+            "cpu/cpu.cfs_period_us": "100000\n",
+            "a/cpu.max": "700000 100000",
+        },
+        [6, 7],
+    ),
+    "a quota without its period": ("1:cpu:/\n", {"cpu/cpu.cfs_quota_us": "100000\n"}, []),
+    "nonsense": ("0::/../a\n", {"cpu.max": "0 0\n", "../a/cpu.max": "two\n"}, []),
+    "no such lines": ("these are\nno groups\n", {"cpu.max": "100000 100000\n"}, []),
+    "no groups at all": ("", {}, []),
+}
+
+
+@pytest.mark.parametrize(("groups", "files", "cpus"), QUOTAS.values(), ids=QUOTAS)
+def test_a_quota_is_read_wherever_it_stands(groups, files, cpus, tmp_path):
+    write(tmp_path, {f"sys/fs/cgroup/{name}": text for name, text in files.items()})
+    write(tmp_path, {"proc/self/cgroup": groups})
+    assert sorted(threads._quotas(tmp_path)) == sorted(cpus)
+
+
+def test_where_there_are_no_control_groups_there_is_no_quota(tmp_path):
+    assert threads._quotas(tmp_path) == ()
+    (tmp_path / "proc/self/cgroup").mkdir(parents=True)  # and no file to be read
+    assert threads._quotas.__wrapped__(tmp_path) == ()
+
+
+@pytest.mark.parametrize(
+    ("affinity", "quotas", "variable", "cpus"),
+    [
+        (12, (), None, 12),
+        (12, (8, 4), None, 4),
+        (2, (4,), None, 2),
+        (12, (), "3", 3),
+        (12, (2,), "3", 2),
+        (2, (), "64", 2),
+        (12, (), "0", 12),
+        (12, (), "-1", 12),
+        (12, (), "many", 12),
+        (12, (), "", 12),
+    ],
+)
+def test_the_least_of_affinity_quota_and_variable_counts(
+    affinity, quotas, variable, cpus, monkeypatch
+):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(affinity)), raising=False)
+    monkeypatch.setattr(threads, "_quotas", lambda: quotas)
+    if variable is None:
+        monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    else:
+        monkeypatch.setenv("NUMBA_NUM_THREADS", variable)
+    assert threads.available_cpus() == cpus
+
+
+def test_without_affinity_all_cpus_count(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "_quotas", tuple)
+    for known, cpus in [(7, 7), (None, 1)]:
+        monkeypatch.setattr(os, "cpu_count", lambda known=known: known)
+        assert threads.available_cpus() == cpus
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (7, 5), (64, 1), (100, 333)])
 def test_tiles_cover_the_map_once(shape):
     seen = np.zeros(shape, int)

@@ -41,12 +41,20 @@ def test_nothing_is_lost_at_the_ends_of_the_range(kind):
     assert_allclose(squares[0], float(sum(grey**2 for grey in centred) * scale**2))
     assert_allclose(means[0, 0], float(mean + 7))
 
-    template = np.array([[[3.0, -1], [-4, 2]]])
-    products = np.zeros((1, 1))
-    _, ys, xs, _ = slices.places
-    two_pass_products(raw, template, ys, xs, here, here, unit[:, None], products)
-    covariance = sum(g * Fraction(t) for g, t in zip(centred, template.ravel(), strict=True))
-    assert_allclose(products[0, 0], float(covariance * scale), rtol=1e-12)
+    template = np.array([[3.0, -1, -4, 2]])
+    ys, xs = np.nonzero(np.ones((2, 2)))
+    means[:], (squares, products, residuals, own_unit) = 0, np.zeros((4, 1))
+    rest = means, squares, products, residuals, own_unit
+    two_pass_products(raw, 7.0, template, ys, xs, here, here, *rest)
+    scale = Fraction(own_unit[0])
+    assert_allclose(squares[0], float(sum(grey**2 for grey in centred) * scale**2))
+    assert_allclose(means[0, 0], float(mean + 7))
+    pairs = list(zip(centred, map(Fraction, template.ravel()), strict=True))
+    covariance = sum(g * t for g, t in pairs)
+    assert_allclose(products, float(covariance * scale), rtol=1e-12)
+    slope = covariance / sum(t**2 for _, t in pairs)
+    left = sum((g - slope * t) ** 2 for g, t in pairs)
+    assert_allclose(residuals, float(left * scale**2), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
@@ -57,15 +65,17 @@ def test_sums_and_products_of_named_windows_are_those_of_the_loops(dtype, rng):
     ys, xs = np.array([0, 3, 5]), np.array([6, 2, 0])
     sums, squares, unit, means = sums_of(plane[None], Slices(labels[None]), ys, xs)
     assert_allclose(sums / unit, naive.slice_sums(plane, labels)[:, ys, xs], atol=1e-10)
-    products, units = np.zeros((6, 7)), np.ones((6, 7))
-    units[ys, xs] = unit
-    centred = np.where(mask, template - template[mask].mean(), 0)[None]
-    _, own_ys, own_xs, _ = Slices.of_mask(mask, 1).places
-    two_pass_products(plane[None], centred, own_ys, own_xs, ys, xs, units, products)
+    products, residuals, own_squares, own_unit = np.zeros((4, 3))
+    centred, own_means = (template - template[mask].mean())[mask][None], np.zeros((1, 3))
+    rest = own_means, own_squares, products, residuals, own_unit
+    two_pass_products(plane[None], 0.0, centred, *np.nonzero(mask), ys, xs, *rest)
+    assert_allclose(own_means, means)
+    assert_allclose(own_squares / own_unit**2, squares / unit**2)
     for i, (y, x) in enumerate(zip(ys, xs, strict=True)):
         window = plane[y : y + 4, x : x + 5]
         assert means[0, i] == pytest.approx(window[mask].mean())
         assert squares[i] / unit[i] ** 2 == pytest.approx(naive.scatter(window, mask))
         expected = naive.covariance(window, template, mask)
-        assert products[y, x] / unit[i] == pytest.approx(expected)
-    assert np.count_nonzero(products) == 3
+        assert products[i] / own_unit[i] == pytest.approx(expected)
+        expected = naive.residual(window, template, mask)
+        assert residuals[i] / own_unit[i] ** 2 == pytest.approx(expected)

@@ -26,7 +26,7 @@ HOLE = np.pad(np.zeros((4, 4), int), 2, constant_values=1)
         (np.full((6, 7, 3), [1, 2, 3]), None),
         (np.full((1, 1), 7), None),
         (T4, LAB == 2),
-        (np.dstack([T4, LAB == 2]), None),
+        (np.dstack([T4, LAB == 2]), LAB == 2),
     ],
 )
 def test_flat_template_is_refused(template, mask):
@@ -62,7 +62,9 @@ def test_black_band_under_a_mask_scores_one(convert):
     assert np.count_nonzero(~valid) == 15 * 43
     assert (scores[~valid] == 1).all()
     np.testing.assert_allclose(scores, nuv_map(image, LAB, mask), rtol=0, atol=1e-9)
-    assert len(locate(image, T4, mask=mask, threshold=1, max_overlap=1)) == valid.sum()
+    found = locate(image, T4, mask=mask, threshold=1, max_overlap=1)
+    assert valid[found.rows, found.cols].all()
+    assert found[0].score == pytest.approx(scores[valid].min())
 
 
 @pytest.mark.parametrize("nodata", [0, np.nan, -np.inf, -3.4e38, np.finfo(float).max])

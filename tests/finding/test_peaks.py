@@ -55,10 +55,10 @@ def test_enough_are_found_where_the_best_lie_in_heaps(rng):
     """The first part of the candidates holds fewer peaks than are asked for."""
     y, x = np.mgrid[:200, :300]
     scores = np.cos(y / 30) + np.cos(x / 40) + rng.random((200, 300)) / 100
-    some = nuvmatch.find_peaks(scores, (25, 20), max_matches=40)
+    some = nuvmatch.find_peaks(scores, (25, 20), max_matches=12)
     everything = nuvmatch.find_peaks(scores, (25, 20), threshold=np.inf)
-    assert len(some) == 40
-    assert places(some) == places(everything)[:40]
+    assert len(some) == 12
+    assert places(some) == places(everything)[:12]
 
 
 def test_the_default_is_the_single_best():
@@ -66,17 +66,17 @@ def test_the_default_is_the_single_best():
 
 
 def test_a_score_at_the_threshold_passes_in_the_type_of_the_map():
-    scores = np.array([[0.1, 0.2]], np.float32)  # 0.1 is a little more in float32
+    scores = np.array([[0.1, np.nan, 0.2]], np.float32)  # 0.1 is a little more in float32
     assert len(nuvmatch.find_peaks(scores, (1, 1), threshold=0.1)) == 1
     assert len(nuvmatch.find_peaks(scores.astype(float), (1, 1), threshold=0.1)) == 0
     assert len(nuvmatch.find_peaks(scores, (1, 1), threshold=1e300)) == 2
 
 
 def test_nan_and_infinity_are_no_peaks_whatever_the_threshold():
-    scores = np.array([[np.nan, 3, np.inf], [np.nan, np.inf, 5], [-np.inf, np.nan, np.inf]])
+    scores = np.array([[np.nan, 3, np.inf], [np.nan, np.inf, np.inf], [-np.inf, np.nan, 5]])
     assert places(nuvmatch.find_peaks(scores, (1, 1))) == [(2, 0)]
     found = nuvmatch.find_peaks(scores, (1, 1), threshold=np.inf, max_overlap=1)
-    assert places(found) == [(2, 0), (0, 1), (1, 2)]
+    assert places(found) == [(2, 0), (0, 1), (2, 2)]
 
 
 def test_peaks_of_a_map_from_anywhere_say_no_more_than_their_place_and_score():

@@ -2,6 +2,7 @@
 
 import pickle
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import given
@@ -90,9 +91,11 @@ def test_float32_maps_are_as_exact_as_their_type(measure, rng):
     assert_allclose(scores, expected, rtol=0, atol=SINGLE_TOLERANCE)
 
 
-@pytest.mark.parametrize("measure", ["ncc", "ncc2", "ssd"])
+@pytest.mark.parametrize(
+    ("measure", "scale"),
+    [("ssd", 0.6), *((name, scale) for name in ("ncc", "ncc2") for scale in (0.6, 1 / 256, 300.7))],
+)
 @pytest.mark.parametrize("image_type", [np.bool_, np.uint8, np.int16, np.float32])
-@pytest.mark.parametrize("scale", [0.6, 1 / 256, 300.7])
 def test_image_and_template_may_be_of_different_types(measure, image_type, scale, rng):
     pixels = rng.integers(0, 2 if image_type == np.bool_ else 100, (20, 22)).astype(image_type)
     template = pixels[4:9, 5:11] * scale
@@ -145,7 +148,7 @@ def test_a_perfect_match_is_zero(measure, dtype, rng):
 @pytest.mark.parametrize("grey", [0, 255, 1e6, -0.1])
 @pytest.mark.parametrize("masked", [False, True])
 def test_flat_windows_are_no_evidence(measure, grey, masked, rng):
-    pixels = rng.random((20, 25))
+    pixels = max(1, grey) * rng.random((20, 25))  # or all are in one bin of the image
     pixels[:12, :14] = grey
     template, mask = rng.integers(0, 9, (5, 6)), np.ones((5, 6), bool)
     mask[0, 0] = not masked
@@ -241,8 +244,12 @@ def test_the_map_of_a_region_is_the_crop_of_the_map(measure, dtype, rng):
     assert_allclose(part, expected, rtol=0, atol=SINGLE_TOLERANCE if dtype == np.float32 else 0)
     found = matcher.locate(pixels, region=(3, 9, 14, 20), threshold=np.inf, max_overlap=1)
     places = {(match.row, match.col): match.score for match in found}
-    evidence = np.argwhere(np.isfinite(part))
-    assert places == {(y + 3, x + 9): part[y, x] for y, x in evidence}
+    candidates = [
+        (y, x)
+        for y, x in np.argwhere(np.isfinite(part))
+        if not (naive.around(part, y, x) < part[y, x]).any()
+    ]
+    assert places == {(y + 3, x + 9): part[y, x] for y, x in candidates}
 
 
 @pytest.mark.compiled

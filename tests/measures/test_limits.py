@@ -1,5 +1,7 @@
 """Limits of polarity and gain: what they refuse is no evidence."""
 
+import itertools
+
 import naive
 import numpy as np
 import pytest
@@ -60,10 +62,15 @@ def test_windows_are_refused_by_the_gain_of_the_loops(model, channels, limits, r
     image, template = planted_scene(rng, (15, 17), (7, 6), np.float64, channels)
     free = nuvmatch.Matcher(template, model(bins=4))
     labels = labels_of(free.bins)
+
+    def beyond(window):
+        gains = naive.gains(window, template, labels)
+        return any(not limits[0] <= gain <= limits[1] for gain in gains)
+
     gains = over_windows(lambda w: naive.gain(w, template, labels), image, labels.shape)
+    refused = over_windows(beyond, image, labels.shape) == 1
     scores = nuvmatch.score_map(image, template, model(bins=4, gain=limits), fill_value=np.nan)
     expected = free.score_map(image, fill_value=np.nan)
-    refused = (gains < limits[0]) | (gains > limits[1])
     assert refused.any()
     assert not refused.all()
     expected[refused] = np.nan
@@ -89,6 +96,123 @@ def test_limits_of_the_gain_are_included(limits, found):
     template = np.indices((8, 8)).sum(axis=0) % 2  # all numbers on the way are exact
     matcher = nuvmatch.Matcher(template, NUV(gain=limits))
     assert len(matcher.locate(template, threshold=0.5)) == found
+
+
+@every_model
+@pytest.mark.parametrize("channels", [None, 3])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_gain_at_a_limit_is_not_refused_by_rounding(model, channels, dtype, kind, rng):
+    shape = (9, 11) if channels is None else (9, 11, channels)
+    template = rng.integers(0, 60, shape).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        template /= 255
+    for gain, limits in ((2, (0.5, 2)), (4, (4, 9)), (2, (2, np.inf))):
+        image = np.tile(template, (3, 3, 1)[: template.ndim])
+        image[5:14, 7:18] = gain * template
+        matcher = nuvmatch.Matcher(template, model(gain=limits), dtype=kind)
+        assert not np.isnan(matcher.score_map(image, fill_value=np.nan)[5, 7])
+
+
+@every_model
+def test_limits_are_asked_of_each_colour_by_itself(model, rng):
+    """Of red and blue swapped the gain of all colours together may be that of a copy."""
+    ramp = np.repeat(np.arange(8) * 20, 8).reshape(8, 8)
+    template = np.stack([ramp, ramp.T, 140 - ramp], axis=-1).astype(np.uint8)
+    noise = rng.integers(0, 256, (20, 40, 3)).astype(np.uint8)
+    noise[2:10, 3:11], noise[2:10, 23:31] = template, template[..., ::-1]
+    free = nuvmatch.Matcher(template, model(bins=8)).score_map(noise)
+    rising = model(bins=8, polarity="increasing")
+    scores = nuvmatch.score_map(noise, template, rising, fill_value=np.nan)
+    assert free[2, 23] < 0.4
+    assert np.isnan(scores[2, 23])
+    assert scores[2, 3] == pytest.approx(free[2, 3], abs=1e-6)
+
+
+def test_a_colour_in_which_the_template_is_flat_has_no_gain_to_limit(rng):
+    template = rng.integers(0, 100, (7, 8, 3)).astype(np.uint8)
+    template[..., 1] = 40
+    window = template.copy()
+    window[..., 1] = rng.integers(0, 200, (7, 8))
+    for limits in ({"gain": (0.9, 1.1)}, {"polarity": "increasing"}):
+        scores = nuvmatch.score_map(window, template, NUV(bins=4, **limits), fill_value=np.nan)
+        assert not np.isnan(scores).any()
+    window[..., 0] = 255 - window[..., 0]
+    assert np.isnan(nuvmatch.score_map(window, template, NUV(gain=(0.9, 1.1)), fill_value=np.nan))
+
+
+COUNTS = np.random.default_rng(3).integers(0, 256, (9, 8))
+TYPES = {  # the same scene as cameras and files hold it
+    "uint8": COUNTS.astype(np.uint8),
+    "uint16": (257 * COUNTS).astype(np.uint16),
+    "12 bits": np.rint(4095 / 255 * COUNTS).astype(np.uint16),
+    "8 bits of 16": COUNTS.astype(np.uint16),
+    "float32": (COUNTS / 255).astype(np.float32),
+    "float64": COUNTS / 255,
+}
+
+
+UNLIKE = [  # of equal types greys are what they are
+    pair
+    for pair in itertools.product(TYPES, TYPES)
+    if pair[0] == pair[1] or TYPES[pair[0]].dtype != TYPES[pair[1]].dtype
+]
+
+
+@pytest.mark.parametrize(("image", "template"), UNLIKE)
+def test_gains_between_unlike_ranges_are_of_shares_of_white(image, template):
+    scene = np.pad(TYPES[image], 3, mode="reflect")
+    measure = NUV(gain=(0.9, 1.1))
+    scores = nuvmatch.score_map(scene, TYPES[template], measure, fill_value=np.nan)
+    assert not np.isnan(scores[3, 3])
+    refusing = NUV(gain=(1.1, 9))
+    refused = nuvmatch.score_map(scene, TYPES[template], refusing, fill_value=np.nan)
+    assert np.isnan(refused[3, 3])
+    assert nuvmatch.locate(scene, TYPES[template], measure)[0].gain == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("image", "template"),
+    [
+        (COUNTS.astype(np.float32), COUNTS.astype(np.uint8)),
+        (COUNTS.astype(np.uint8), COUNTS.astype(np.float64)),
+        (COUNTS.astype(np.int32), COUNTS.astype(np.uint8)),
+        (COUNTS.astype(np.uint16), COUNTS.astype(np.uint8)),
+        (COUNTS.astype(np.int64), COUNTS.astype(np.float32)),
+        (1.3 * COUNTS - 5, COUNTS.astype(np.uint8)),  # brightened
+        (COUNTS > 99, (COUNTS > 99).astype(np.uint8)),
+        ((COUNTS > 99).astype(np.uint8), COUNTS > 99),
+        (COUNTS * 200.0, (COUNTS * 200).astype(np.uint16)),
+    ],
+)
+def test_greys_of_one_unit_in_several_types_are_compared_as_they_are(image, template):
+    measure = NUV(gain=(0.9, 1.4))
+    assert nuvmatch.score(image, template, measure) < 0.3
+    expected = np.polyfit(template.ravel().astype(float), image.ravel().astype(float), 1)[0]
+    assert nuvmatch.locate(image, template, measure)[0].gain == pytest.approx(expected)
+
+
+def test_units_that_nothing_tells_are_an_error_where_gains_are_limited():
+    image, template = COUNTS - COUNTS.mean(), COUNTS.astype(np.uint8)
+    ranges = rf"float64 from -1\d\d.*uint8 from {template.min()} to {template.max()}"
+    with pytest.raises(ValueError, match=ranges):
+        nuvmatch.score_map(image, template, NUV(gain=(0.5, 2)))
+    with pytest.raises(ValueError, match="convert them to one type"):
+        nuvmatch.score_map(template, image, NUV(gain=(0.5, 2)))
+    assert nuvmatch.score(image, template, NUV(polarity="increasing")) < 0.3
+    assert nuvmatch.locate(image, template)[0].gain == pytest.approx(1)
+
+
+def test_units_are_those_of_the_whole_image_whatever_is_searched():
+    """A dark part of a float image of greys up to 255 is none of greys up to 1."""
+    template = np.kron(np.eye(3), np.ones((2, 2))).astype(np.uint8)
+    image = np.zeros((20, 30), np.float32)
+    image[4:10, 5:11], image[-1, -1] = template, 200
+    measure = NUV(bins=2, gain=(0.9, 1.1))
+    whole = nuvmatch.score_map(image, template, measure, fill_value=np.nan)
+    part = nuvmatch.score_map(image, template, measure, region=(0, 0, 15, 20), fill_value=np.nan)
+    assert whole[4, 5] == 0
+    assert_array_equal(part, whole[:10, :15])
 
 
 def test_gains_beyond_all_floats_are_refused(rng):

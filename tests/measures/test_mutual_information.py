@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 import skimage.metrics
 from numpy.testing import assert_allclose
-from patterns import TOLERANCE, reference
+from patterns import TOLERANCE
 
 import nuvmatch
 from nuvmatch import MI
@@ -29,7 +29,7 @@ def test_it_is_that_of_scipys_entropies(rng):
     mi = matcher.score_map(image)
     nmi = nuvmatch.score_map(image, template, MI(bins=6, normalize="window"), dtype=np.float64)
     labels = matcher.bins[0].labels.ravel()
-    binned = np.searchsorted(np.linspace(0, 255, 7)[1:-1], image, side="right")
+    binned = naive.image_bins(image, 6, (image.min(), image.max()))
     for (row, col), window in naive.windows(binned, (7, 8)):
         greys = window.ravel()
         shared = information(labels, greys)
@@ -54,8 +54,45 @@ def test_both_normalisations_together_are_scikit_images(rng):
 def test_any_change_of_tones_is_a_perfect_match(rng):
     template = rng.integers(0, 4, (9, 10))
     window = np.array([200, 3, 77, 140])[template]
-    assert nuvmatch.score(window, template, MI(value_range=(0, 255))) <= 1e-12
-    assert nuvmatch.score(window, template, "nmi") <= 1e-12
+    assert nuvmatch.score(window, template, MI(value_range=(0, 255))) == 0
+    assert nuvmatch.score(window, template, "nmi") == 0
+
+
+@pytest.mark.parametrize("normalize", ["template", "window"])
+@pytest.mark.parametrize("channels", [(), (3,)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+def test_what_tells_all_scores_0_exactly(normalize, channels, dtype, rng):
+    """Of any size, whatever logarithms of the counts have been rounded to."""
+    for k in range(6):
+        image = rng.integers(0, 5, (20, 30, *channels)).astype(dtype)
+        template = image[5 : 12 + k, 8 : 16 + 2 * k]
+        measure = MI(bins=[0, 1, 2, 3, 4, 5], value_range=(0, 5), normalize=normalize)
+        matcher = nuvmatch.Matcher(template, measure)
+        match = matcher.locate(image, threshold=0)[0]
+        assert (match.row, match.col, match.score) == (5, 8, 0)
+        assert np.count_nonzero(matcher.score_map(image) == 0) == 1
+
+
+@pytest.mark.parametrize("normalize", ["template", "window"])
+def test_one_pixel_of_many_is_no_rounding(normalize, rng):
+    template = (rng.random((100, 90)) < 0.5).astype(np.uint8)
+    window = template.copy()
+    window[50, 50] = 1 - window[50, 50]
+    measure = MI(bins=2, normalize=normalize)
+    assert nuvmatch.score(template, template, measure) == 0
+    assert nuvmatch.score(window, template, measure) > 1e-5
+    rare = np.zeros_like(template)
+    rare.flat[:2] = 1
+    once = rare.copy()
+    once.flat[0] = 0
+    labels = rare.astype(int)
+    expected = naive.mutual_information_map(once, labels, 2, (0, 1), normalize)[0, 0]
+    assert nuvmatch.score(once, rare, measure) == pytest.approx(expected, abs=1e-9)
+
+
+def test_templates_in_one_bin_are_refused():
+    with pytest.raises(ValueError, match="single bin"):
+        nuvmatch.Matcher([[1, 2, 3], [4, 5, 6]], MI(bins=[0, 7, 9]))
 
 
 def test_bins_of_the_image_do_not_depend_on_its_lowest_grey():
@@ -70,8 +107,10 @@ def test_bins_of_the_image_do_not_depend_on_its_lowest_grey():
 def test_the_value_range_sets_the_bins_of_the_image(rng):
     image = rng.integers(0, 200, (12, 13)).astype(np.int16)
     template, measure = image[2:7, 3:8], MI(bins=4, value_range=(50, 120))
-    expected = reference(image, template, measure, value_range=(50, 120))
-    scores = nuvmatch.score_map(image, template, measure, dtype=np.float64)
+    matcher = nuvmatch.Matcher(template, measure, dtype=np.float64)
+    labels = matcher.bins[0].labels
+    expected = naive.mutual_information_map(image, labels, 4, (50, 120), "template")
+    scores = matcher.score_map(image)
     assert_allclose(scores, expected, atol=1e-12)
     assert abs(scores - nuvmatch.score_map(image, template, MI(bins=4))).max() > 0.01
 
@@ -85,7 +124,8 @@ def test_the_levels_range_sets_the_tones_of_the_template_only(rng):
     dark = nuvmatch.Matcher(template, MI(tones=family), dtype=np.float64)
     assert bright.bins[0].edges.tolist() != dark.bins[0].edges.tolist()
     labels = bright.bins[0].labels
-    expected = naive.mutual_information_map(image, labels, 8, (0, 255), "template")
+    ends = image.min(), image.max()
+    expected = naive.mutual_information_map(image, labels, 8, ends, "template")
     assert_allclose(bright.score_map(image), expected, rtol=0, atol=TOLERANCE)
 
 

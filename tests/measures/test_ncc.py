@@ -1,6 +1,7 @@
 """Normalised cross-correlation: that of other libraries."""
 
 import cv2
+import naive
 import numpy as np
 import pytest
 import scipy.stats
@@ -10,6 +11,7 @@ from patterns import over_windows
 
 import nuvmatch
 from nuvmatch import NCC
+from nuvmatch.engine import products
 
 
 def test_it_is_that_of_opencv_and_scikit_image(rng):
@@ -44,3 +46,93 @@ def test_flat_windows_and_flat_templates_say_nothing(rng):
     assert nuvmatch.score(np.full((3, 4), 7), rng.random((3, 4)), "ncc") == 1
     with pytest.raises(ValueError, match="is flat"):
         nuvmatch.Matcher(np.full((3, 4), 7), "ncc")
+
+
+COPIES = {  # greys of noise in [0, 1]
+    "bool": lambda noise: noise < 0.5,
+    "uint8": lambda noise: (noise * 255).astype(np.uint8),
+    "int16": lambda noise: (noise * 65535 - 32768).astype(np.int16),
+    "int32": lambda noise: (noise * 2**31).astype(np.int32),
+    "int64": lambda noise: (noise * 999).astype(np.int64) + 2**60,
+    "uint64": lambda noise: (noise * 2**63).astype(np.uint64) + np.uint64(2**62),
+    "float32": lambda noise: noise.astype(np.float32),
+    "float64": lambda noise: noise,
+    "float32, pedestal": lambda noise: (noise + 1000).astype(np.float32),
+    "float64, pedestal": lambda noise: noise + 1e6,
+    "float64, small": lambda noise: noise * 1e-200,
+}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", COPIES)
+@pytest.mark.parametrize("channels", [None, 3])
+def test_a_byte_identical_copy_scores_exactly_0(kind, channels, dtype, rng):
+    shape = (90, 97) if channels is None else (90, 97, channels)
+    noise = rng.random(shape)
+    noise[3, 4], noise[3, 6] = 0, 0.9  # the smallest template is not flat
+    image = COPIES[kind](noise)
+    for place, window in (
+        ((3, 4), (1, 3)),
+        ((11, 60), (9, 8)),
+        ((30, 7), (33, 40)),
+        ((0, 0), (90, 97)),
+    ):
+        (row, col), (height, width) = place, window
+        template = image[row : row + height, col : col + width]
+        masks = None, rng.random(window) < 0.7
+        for mask in masks:
+            if mask is not None:
+                mask.flat[0] = mask.flat[-1] = True
+            for measure in ("ncc", "ncc2", "ssd"):
+                scores = nuvmatch.score_map(image, template, measure, mask=mask, dtype=dtype)
+                assert scores[row, col] == 0, (window, measure)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.float32, np.float64])
+def test_a_straight_line_of_whole_numbers_scores_exactly_0(dtype, rng):
+    image = rng.integers(0, 120, (60, 70)).astype(dtype)
+    template = image[20:41, 30:48].astype(float)
+    for line in (2 * template + 3, (template + 8) * 64):
+        assert nuvmatch.score_map(image, line, "ncc")[20, 30] == 0
+        assert nuvmatch.score_map(image, line.astype(np.int64), "ncc")[20, 30] == 0
+    for line in (9 - 2 * template, 255 - template):
+        assert nuvmatch.score_map(image, line, "ncc2")[20, 30] == 0
+        assert nuvmatch.score_map(image, line, "ncc")[20, 30] == pytest.approx(2, abs=1e-7)
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-6, 1e-9])
+def test_scores_of_what_is_almost_a_copy_keep_their_digits(step, rng):
+    """By the residual of a pixel that is off: 1 - NCC² is step² (1 - 1/d - h) / scatter."""
+    template = rng.random((12, 13))
+    window = template.copy()
+    window[5, 6] += step
+    step = window[5, 6] - template[5, 6]
+    deviation = template[5, 6] - template.mean()
+    left = step**2 * (1 - 1 / template.size - deviation**2 / naive.squares(template))
+    share = left / naive.squares(window)
+    assert nuvmatch.score(window, template, "ncc2") == pytest.approx(share, rel=1e-5, abs=0)
+    assert nuvmatch.score(window, template, "ncc") == pytest.approx(
+        share / 2, rel=1e-5 + step, abs=0
+    )
+
+
+@pytest.mark.compiled
+def test_where_all_windows_are_straight_lines_work_is_bounded(monkeypatch):
+    """A ramp, in floats: what cannot be done again is cut at the error that sums may have."""
+    again = []
+    original = products._in_two_passes
+
+    def counted(raw, offset, pattern, ys, xs):
+        again.append(ys.size)
+        return original(raw, offset, pattern, ys, xs)
+
+    monkeypatch.setattr(products, "_in_two_passes", counted)
+    image = np.add.outer(np.arange(150.0), 2 * np.arange(160.0)) / 255
+    for measure in ("ncc", "ncc2"):
+        scores = nuvmatch.score_map(image, image[30:70, 40:90], measure)
+        assert not scores.any()
+    scores = nuvmatch.score_map(image, image[30:70, 40:90], "ssd")
+    assert scores[30, 40] == 0
+    assert sum(again) < 100

@@ -44,9 +44,54 @@ def test_whole_numbers_beyond_those_of_floats_are_told_apart(rng):
     assert_allclose(away[:9, :10], 1, atol=1e-12)
 
 
-@pytest.mark.parametrize(("dtype", "rounding"), [(np.uint8, 0), (np.int32, 0), (float, 1e-15)])
-def test_a_byte_identical_copy_scores_0_and_nothing_else_does(dtype, rounding, rng):
-    image = (rng.random((20, 22)) * (1 if dtype is float else 250)).astype(dtype)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.float32, float])
+def test_a_byte_identical_copy_scores_0_and_nothing_else_does(dtype, rng):
+    image = rng.random((20, 22)) * (1 if np.dtype(dtype).kind == "f" else 250)
+    image = image.astype(dtype)
     scores = nuvmatch.score_map(image, image[4:9, 5:11], "ssd", dtype=np.float64)
-    assert scores[4, 5] <= rounding
-    assert_array_equal(np.argwhere(scores <= rounding), [[4, 5]])
+    assert_array_equal(np.argwhere(scores == 0), [[4, 5]])
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-6, 1e-9])
+def test_scores_of_what_is_almost_a_copy_keep_their_digits(step, rng):
+    """Twice a pixel's difference, once its square: known by hand."""
+    template = rng.random((12, 13))
+    window = template.copy()
+    window[5, 6] += step
+    step = window[5, 6] - template[5, 6]
+    energy = (window**2).sum() + (template**2).sum()
+    assert nuvmatch.score(window, template, "ssd") == pytest.approx(
+        step**2 / energy, rel=1e-6, abs=0
+    )
+    far = window + 1e3
+    expected = (far[5, 6] - (template[5, 6] + 1e3)) ** 2
+    expected /= (far**2).sum() + ((template + 1e3) ** 2).sum()
+    assert nuvmatch.score(far, template + 1e3, "ssd") == pytest.approx(expected, rel=0.01, abs=0)
+
+
+TYPES = {
+    "uint8": lambda counts: counts.astype(np.uint8),
+    "uint16": lambda counts: (257 * counts).astype(np.uint16),
+    "float32": lambda counts: (counts / 255).astype(np.float32),
+    "float64": lambda counts: counts / 255,
+}
+
+
+@pytest.mark.parametrize("image", TYPES)
+@pytest.mark.parametrize("template", TYPES)
+def test_content_of_unlike_ranges_is_compared_in_shares_of_white(image, template, rng):
+    counts = rng.integers(0, 256, (20, 21))
+    counts[0, 0] = 255
+    part = counts[4:11, 5:13]
+    scores = nuvmatch.score_map(TYPES[image](counts), TYPES[template](part), "ssd")
+    expected = naive.ssd_map(counts.astype(float), part.astype(float))
+    assert_allclose(scores, expected, atol=1e-6)
+
+
+def test_units_that_nothing_tells_are_an_error(rng):
+    counts = rng.integers(0, 256, (20, 21)).astype(np.uint8)
+    floats = counts - counts.mean()
+    with pytest.raises(ValueError, match=r"float64 from -1\d.* uint8 from .* SSD compares greys"):
+        nuvmatch.score_map(floats, counts[4:9, 3:8], "ssd")
+    with pytest.raises(ValueError, match="convert them to one type"):
+        nuvmatch.score_map(counts, floats[4:9, 3:8], "ssd")

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nuvmatch import tones
-from nuvmatch.tones.families import NAMED, scale_levels, sensor_range
+from nuvmatch.tones.families import NAMED
 
 LEVELS = np.linspace(0, 1, 21)
 ALL = {
@@ -153,28 +153,6 @@ def test_curves_are_learnt_from_pairs(rng):
 def test_families_refuse_what_they_cannot_be(make, error, message):
     with pytest.raises(error, match=message):
         make()
-
-
-@pytest.mark.parametrize(
-    ("dtype", "greys", "levels_range", "ends"),
-    [
-        (np.uint8, [10, 30], None, (0, 255)),
-        (np.uint8, [10, 30], (0, 99), (0, 99)),
-        (np.uint16, [10, 30], None, (0, 65535)),
-        (np.float32, [0.2, 0.3], None, (0, 1)),
-        (np.float32, [0.2, 0.3], (0, 99), (0, 99)),
-        (np.float32, [0.2, 1.1], None, (0.2, 1.1)),
-        (np.float32, [0.2, 1.1], (0, 99), (0, 99)),
-        (np.float64, [-3, 5], None, (-3, 5)),
-        (np.int16, [-3, 5], (-10, 10), (-10, 10)),
-        (np.bool_, [0, 1], None, (0, 1)),
-    ],
-)
-def test_levels_are_scaled_by_the_sensors_range(dtype, greys, levels_range, ends):
-    found = sensor_range(np.array(greys, float), np.dtype(dtype), levels_range)
-    assert found == pytest.approx(ends, rel=1e-7)
-    assert_allclose(scale_levels(np.array(ends), found), [0, 1])
-    assert_allclose(scale_levels(np.array([7.0]), (7, 7)), 0)
 
 
 @pytest.mark.parametrize(

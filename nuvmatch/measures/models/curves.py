@@ -111,12 +111,15 @@ class FewCurves(PiecewiseConstant):
         bases: Sequence[Basis],
         penalty: float = 0.0,
     ) -> "FewCurves":
-        """Take a basis for each channel, and by what power of e a curve raises the score."""
+        """Take a basis for each channel, and by what power of e a curve raises the score.
+
+        The first is free: a window that is worth no curve would score 1, as any other such.
+        """
         number = max(1, *(len(basis) for basis in bases))  # where none is left, one of zeros
         curves = np.zeros((number, counts.size))
         for c, basis in enumerate(bases):
             curves[: len(basis), channel == c] = basis
-        return cls(counts, channel, curves, np.exp(penalty * np.arange(1, number + 1)))
+        return cls(counts, channel, curves, np.exp(penalty * np.arange(number)))
 
     def score(self, tile: TileSums, out: NDArray[Any]) -> None:
         """Fill a tile of a score map."""

@@ -12,6 +12,10 @@ from ..._jit import jit
 from ...engine import TileSums
 from .constant import PiecewiseConstant
 
+# Shares of themselves by which gains may be rounded: at all, and of floats in float32 maps. There
+# the engine may have rounded these to whole numbers, as far as a score is exact to 1e-6.
+_ROUNDING, _ROUNDING_OF_FLOATS = 5e-10, 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class Gain:
@@ -23,38 +27,58 @@ class Gain:
         Of the slices.
     slopes : ndarray of shape (slices,)
         Weights of the slice sums: they add up to the gain.
+    slopes_of_channels : ndarray of shape (slices,)
+        Those of each channel add up to the gain of that channel.
+    asked : ndarray of bool, of shape (channels,)
+        Whether the template's channel is not flat, so that it has a gain.
     """
 
     model: PiecewiseConstant
     slopes: NDArray[np.float64]
+    slopes_of_channels: NDArray[np.float64]
+    asked: NDArray[np.bool_]
 
     @classmethod
     def of(cls, model: PiecewiseConstant, levels: NDArray[np.float64], unit: float) -> Gain:
         """Take the mean greys times a unit, with which no square leaves the range of floats."""
-        weights = model.deviations(levels)
+        weights, channel = model.deviations(levels), model.channel_of_slice
+        asked = np.array([np.ptp(levels[own]) > 0 for own in model.own])
         with np.errstate(all="ignore"):  # what leaves the range of floats is told by `usable`
-            slopes = weights / model.counts / (weights**2 / model.counts).sum() * unit
-        return cls(model, slopes)
+            squares = np.bincount(channel, weights**2 / model.counts)
+            slopes = weights / model.counts / squares.sum() * unit
+            of_channels = weights / model.counts / squares[channel] * unit
+        return cls(model, slopes, np.where(asked[channel], of_channels, 0), asked)
 
     @property
     def usable(self) -> bool:
         """Whether the template has enough contrast for gains to be floats."""
-        return bool(np.isfinite(self.slopes).all())
+        return bool(np.isfinite(self.slopes).all() and np.isfinite(self.slopes_of_channels).all())
 
     def of_window(self, means: NDArray[np.float64]) -> float:
         """Return the gain of a window whose slices have these mean greys."""
         with np.errstate(invalid="ignore"):  # where slopes are not usable
             return float((self.slopes * self.model.deviations(means)).sum())
 
-    def refuse(self, tile: TileSums, out: NDArray[Any], limits: tuple[float, float]) -> None:
-        """Write NaN for the windows of a tile whose gain is beyond the limits."""
-        units = np.array(np.broadcast_to(tile.unit, tile.tile.shape))
-        refuse_gains(self.slopes, units, *limits, *self.model.arguments(tile, out))
+    def refuse(
+        self, tile: TileSums, out: NDArray[Any], limits: tuple[float, float], unit: float
+    ) -> None:
+        """Write NaN for the windows of a tile with a channel whose gain is beyond the limits.
+
+        Greys of the image come times a unit. A gain at a limit is not beyond it.
+        """
+        units = np.array(np.broadcast_to(tile.unit, tile.tile.shape)) / unit
+        rounded = out.dtype == np.float32 and np.ndim(tile.unit) == 0 and tile.unit != 1
+        rounding = _ROUNDING_OF_FLOATS if rounded else _ROUNDING
+        low, high = limits
+        low, high = low - rounding * abs(low), high + rounding * abs(high)
+        slopes, asked = self.slopes_of_channels, self.asked
+        refuse_gains(slopes, asked, units, low, high, *self.model.arguments(tile, out))
 
 
 @jit
 def refuse_gains(
     slopes: NDArray[np.float64],
+    asked: NDArray[np.bool_],
     units: NDArray[np.float64],
     low: float,
     high: float,
@@ -69,7 +93,7 @@ def refuse_gains(
     first: int,
     columns: int,
 ) -> None:
-    """Write NaN where the gain is not between two limits.
+    """Write NaN where the gain of a channel is not between two limits.
 
     The gain is the slope of the straight line through the greys of window and template,
     slice by slice. Other parameters are those of `score_constant`.
@@ -77,11 +101,13 @@ def refuse_gains(
     Parameters
     ----------
     slopes : ndarray of shape (slices,)
-        Weights of the slice sums: they add up to the gain.
+        Weights of the slice sums: those of each channel add up to its gain.
+    asked : ndarray of shape (channels,)
+        Which channels are limited.
     units : ndarray of shape (rows, columns)
         By what the greys of each window were multiplied.
 
-    Plain twin: ``naive.gain``.
+    Plain twin: ``naive.gains``.
     """
     slices, rows, _ = sums.shape
     for y in range(rows):
@@ -90,6 +116,8 @@ def refuse_gains(
             for k in range(slices):
                 deviation = pixels * sums[k, y, x] - float(counts[k]) * totals[channel[k], y, x]
                 gain += slopes[k] * (deviation / pixels)
-            gain /= units[y, x]
-            if not (low <= gain and gain <= high):
-                out[y, first + x] = np.nan
+                if k + 1 == slices or channel[k + 1] != channel[k]:
+                    gain /= units[y, x]
+                    if asked[channel[k]] and not (low <= gain and gain <= high):
+                        out[y, first + x] = np.nan
+                    gain = 0.0

@@ -1,0 +1,226 @@
+"""What may be said on the command line, and help."""
+
+import argparse
+import math
+import re
+from typing import Any, NoReturn
+
+from .. import __version__, io
+from ..binning.rules import RULES
+from ..measures import BINNERS, NAMED
+from ..tones.families import NAMED as FAMILIES
+from .commands import locate, show_bins
+from .reporting import BAD_INPUT
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line; what begins like a negative number is no option."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._negative_number_matcher = re.compile(r"-(\.?\d|inf)", re.IGNORECASE)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of all commands; each has `run`, which returns the exit status."""
+    whole = _Parser(
+        prog="nuvmatch",
+        allow_abbrev=False,
+        description="Find a template in an image although its tones have changed.",
+    )
+    whole.add_argument("--version", action="version", version=f"nuvmatch {__version__}")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND")
+    seek = commands.add_parser(
+        "locate",
+        help="say where a template lies in a scene",
+        allow_abbrev=False,
+        description="Say where TEMPLATE lies in SCENE: the single best place, unless a "
+        "threshold or a number of matches is given; without a threshold that counts as found, "
+        "however high its score. Scores are dissimilarities: 0 is perfect. "
+        "Where one of the two is grey, the luminance of the other is taken. "
+        "Exit status: 0 found, 1 nothing found, 2 bad input.",
+        epilog="Example: nuvmatch locate screen.png icon.png --threshold 0.1 --out found.png",
+    )
+    seek.add_argument(
+        "scene",
+        metavar="SCENE",
+        help=f"image to search: {io.FORMATS}, or what else OpenCV reads; - is standard input",
+    )
+    seek.add_argument(
+        "template",
+        metavar="TEMPLATE",
+        help="image to find, or -; of its pixels those count that are at least half opaque; an "
+        "icon of a single colour is sought by its alpha",
+    )
+    _add_pixels(seek)
+    _add_measure(seek)
+    _add_binning(seek)
+    _add_search(seek)
+    _add_outputs(
+        seek,
+        f"draw the matches on the scene: {', '.join(io.PICTURES)}",
+        f"save the whole scene's score map: {', '.join(io.MAPS)}; PNG: 0 is black, 1 white",
+    )
+    seek.set_defaults(run=locate)
+    bins = commands.add_parser(
+        "bins",
+        help="show how a template's greys are cut into bins",
+        allow_abbrev=False,
+        description="Show how the greys of TEMPLATE are cut into bins, channel by channel.",
+    )
+    bins.add_argument("template", metavar="TEMPLATE", help=f"{io.FORMATS}; - is standard input")
+    _add_binning(bins)
+    _add_outputs(bins, "draw the histogram with the cuts, PNG or SVG (needs nuvmatch[plot])")
+    bins.set_defaults(run=show_bins)
+    return whole
+
+
+def _add_pixels(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--page",
+        type=_page,
+        metavar="N|all",
+        help="which page or frame of SCENE to search, from 1, or each by itself",
+    )
+    counts = "a pixel counts where any colour is above 0, and alpha too"
+    parser.add_argument("--mask", metavar="FILE", help=f"image of TEMPLATE's size: {counts}")
+    parser.add_argument("--image-mask", metavar="FILE", help=f"image of SCENE's size: {counts}")
+    parser.add_argument(
+        "--nodata",
+        type=_number,
+        action="append",
+        metavar="GREY",
+        help="a grey that counts in neither, as often as there are such greys (default: what TIFF "
+        "files say themselves)",
+    )
+
+
+def _add_measure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--measure",
+        choices=NAMED,
+        default="nuv",
+        metavar="NAME",
+        help="nuv for any change of tones (default); nuv_adaptive, of few curves, where it may "
+        "also be simple, nuv_monotone, nuv_linear, nuv_curves; ncc where tones change linearly "
+        "if at all; ncc2: that or inverted; mi, nmi: mutual information; ssd: squared "
+        f"differences. One of {', '.join(NAMED)}",
+    )
+    parser.add_argument(
+        "--direction",
+        choices=("ptw", "wtp", "both"),
+        default="ptw",
+        help="ptw: the template's greys explain the scene, as the measure has it (default); wtp: "
+        "the scene's, in --bins of equal width, explain the template, for one grey that shows as "
+        "several; both: the better of these",
+    )
+    parser.add_argument(
+        "--polarity",
+        choices=("increasing", "decreasing"),
+        help="refuse places where bright and dark are swapped, or where they are not",
+    )
+    parser.add_argument(
+        "--gain",
+        type=_number,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="refuse places with less or more contrast than this many times the template's",
+    )
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threshold", type=_score, metavar="SCORE", help="all places that score at most this"
+    )
+    parser.add_argument("--max-matches", type=_count, metavar="N", help="the best N places at most")
+    parser.add_argument(
+        "--all", action="store_true", help="all places that do not overlap a better one too much"
+    )
+    parser.add_argument(
+        "--max-overlap",
+        type=_number,
+        default=0.25,
+        metavar="SHARE",
+        help="drop what shares more with a better place, as intersection over union (default .25)",
+    )
+    parser.add_argument(
+        "--min-distance",
+        type=_number,
+        metavar="PIXELS",
+        help="drop what is closer to a better place, instead of going by overlap",
+    )
+    parser.add_argument(
+        "--region",
+        type=int,
+        nargs=4,
+        metavar=("ROW", "COL", "HEIGHT", "WIDTH"),
+        help="search only this part of the scene",
+    )
+    parser.add_argument("--threads", type=_count, metavar="N", help="as many at most")
+
+
+def _add_outputs(parser: argparse.ArgumentParser, picture: str, score_map: str = "") -> None:
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    if score_map:
+        how.add_argument("--quiet", action="store_true", help="print nothing: exit status only")
+    parser.add_argument("--out", metavar="FILE", help=picture)
+    if score_map:
+        parser.add_argument("--map", metavar="FILE", help=score_map)
+
+
+def _add_binning(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bins",
+        type=_bins,
+        metavar="N|RULE",
+        help=f"number of bins of the template's greys (default 8), or {', '.join(RULES)}",
+    )
+    parser.add_argument("--binning", choices=BINNERS, help="how bins are placed (default optimal)")
+    parser.add_argument(
+        "--tones",
+        choices=FAMILIES,
+        help="which changes of tones to expect, for optimal and greedy binning (default broad)",
+    )
+
+
+def _bins(text: str) -> int | str:
+    if text in RULES:
+        return text
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number < 2:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}; it must be a number from 2 up, or {', '.join(RULES)}"
+        )
+    return number
+
+
+def _count(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}; it must be a number from 1 up")
+    return number
+
+
+def _page(text: str) -> int | str:
+    return text if text == "all" else _count(text)
+
+
+def _score(text: str) -> float:
+    number = _number(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r}; scores are 0, which is perfect, or more")
+    return number
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise argparse.ArgumentTypeError(f"{text!r}; it must be a number")
+    return number

@@ -1,0 +1,122 @@
+"""Write image files; an output is written whole or not at all."""
+
+import os
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from .pixels import swap_red_and_blue
+
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
+MAPS = (".npy", ".tif", ".tiff", ".png")
+
+
+def check_output(path: str | os.PathLike[str], suffixes: tuple[str, ...]) -> None:
+    """Refuse, before any work is done, a file that could not be written.
+
+    Parameters
+    ----------
+    path : str or path-like
+    suffixes : tuple of str
+        Those that may be written, each with its dot.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the suffix is not one of those given, or the folder is missing or read-only.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(f"{path} has no known suffix: a name with {', '.join(suffixes)} is needed")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is not a file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is no folder to write {path.name} into")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: it or its folder is read-only")
+
+
+def write_picture(path: str | os.PathLike[str], image: NDArray[Any]) -> None:
+    """Write a picture in the format that the suffix names.
+
+    Parameters
+    ----------
+    path : str or path-like
+        With one of the suffixes in `PICTURES`.
+    image : ndarray of uint8 or uint16
+        Grey, RGB, or RGB and alpha: the last as PNG, or with tifffile as TIFF.
+    """
+    if image.dtype not in (np.uint8, np.uint16):
+        raise TypeError(f"a picture of type {image.dtype} cannot be written; uint8 or uint16 can")
+    check_output(path, PICTURES)
+    write_whole(path, _encode(Path(path), image))
+
+
+def write_map(path: str | os.PathLike[str], scores: NDArray[Any]) -> None:
+    """Write a score map: as it is (.npy), as float32 (.tif), or as a grey picture (.png).
+
+    In the picture 0, a perfect match, is black, and 1 or more is white.
+    """
+    check_output(path, MAPS)
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        buffer = BytesIO()
+        np.save(buffer, scores)
+        write_whole(path, buffer.getvalue())
+    elif suffix == ".png":
+        write_whole(path, _encode(path, np.rint(255 * np.clip(scores, 0, 1)).astype(np.uint8)))
+    else:
+        write_whole(path, _encode(path, scores.astype(np.float32)))
+
+
+def _encode(path: Path, image: NDArray[Any]) -> bytes:
+    suffix = path.suffix.lower()
+    if image.shape[2:] == (4,) and suffix in (".tif", ".tiff"):
+        return _tiff_with_alpha(image)
+    # Alpha is dropped from a JPEG without a word.
+    possible = image.ndim == 2 or image.shape[2:] == (3,)
+    if not possible and (image.shape[2:], suffix) != ((4,), ".png"):
+        raise ValueError(f"{path}: an image of shape {image.shape} cannot be encoded")
+    done, data = cv2.imencode(suffix, swap_red_and_blue(image))
+    if not done:
+        raise ValueError(f"{path}: an image of shape {image.shape} cannot be encoded")
+    return data.tobytes()
+
+
+def _tiff_with_alpha(image: NDArray[Any]) -> bytes:
+    """Write what OpenCV would write without saying that it is alpha."""
+    try:
+        import tifffile
+    except ImportError as error:
+        raise ImportError(
+            "TIFF files with alpha need tifffile: pip install 'nuvmatch[io]'"
+        ) from error
+    buffer = BytesIO()
+    tifffile.imwrite(buffer, image, photometric="rgb", extrasamples=["unassalpha"])
+    return buffer.getvalue()
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write beside the file and move into its place, so that no half file is ever seen."""
+    path = Path(path).resolve()  # what a link points to
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)  # mkstemp lets only the owner read
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,287 @@
+"""TIFF files as people have them: damaged, of many packings, of other channels, without data."""
+
+import struct
+import tracemalloc
+import warnings
+from io import BytesIO
+
+import cv2
+import numpy as np
+import PIL.Image
+import pytest
+import tifffile
+from files import GREY, RGB, encoded, read, tiff
+from numpy.testing import assert_array_equal
+
+from nuvmatch import io
+
+
+def fields(data):
+    """Where a TIFF file says what it is: places of its header's bytes; and of each tag's value."""
+    with tifffile.TiffFile(BytesIO(data)) as file:
+        (page,) = file.pages
+        values = {tag.code: (tag.valueoffset, tag.valuebytecount) for tag in page.tags}
+        places = {*range(8), *range(page.offset, page.offset + 6 + 12 * len(page.tags))}
+    for place, size in values.values():
+        places |= set(range(place, place + min(size, 40)))
+    return sorted(places), values
+
+
+def changed(data, tag, number):
+    """The same TIFF file, but for one number in its header."""
+    place, size = fields(data)[1][tag]
+    return data[:place] + number.to_bytes(size, "little") + data[place + size :]
+
+
+@pytest.mark.parametrize("kind", ["raw", "lzw", "tiles", "palette", "alpha", "jpeg"])
+def test_any_byte_of_a_tiff_header_may_be_wrong(kind, path):
+    """An array or a ValueError."""
+    data = {
+        "raw": lambda: tiff(RGB, photometric="rgb"),
+        "lzw": lambda: tiff(GREY * np.uint16(99), compression="lzw", predictor=2, rowsperstrip=7),
+        "tiles": lambda: tiff(GREY, tile=(16, 16)),
+        "palette": lambda: tiff(
+            GREY, photometric="palette", colormap=np.arange(768, dtype="u2").reshape(3, 256)
+        ),
+        "alpha": lambda: tiff(
+            np.dstack([RGB, GREY]), photometric="rgb", extrasamples=["assocalpha"]
+        ),
+        "jpeg": lambda: tiff(RGB, photometric="rgb", compression="jpeg"),
+    }[kind]()
+    refused = 0
+    for place in fields(data)[0]:
+        for byte in {0, 255, data[place] ^ 1} - {data[place]}:
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    read(data[:place] + bytes([byte]) + data[place + 1 :], path)
+            except ValueError:
+                refused += 1
+    assert refused > 100
+
+
+@pytest.mark.parametrize(
+    "packed", [{}, {"rowsperstrip": 4}, {"tile": (16, 16)}, {"compression": "zlib"}], ids=str
+)
+def test_strips_and_tiles_that_are_missing_are_not_made_up(packed, path):
+    data = tiff(GREY, **packed)
+    for tag, number in (257, 40), (256, 60), (257, 20000), (256, 20000):
+        with pytest.raises(ValueError, match="cannot be decoded"):
+            read(changed(data, tag, number), path)
+
+
+@pytest.mark.parametrize(
+    "packed", [{}, {"rowsperstrip": 4}, {"tile": (16, 16)}, {"compression": "zlib"}], ids=str
+)
+def test_no_number_in_a_small_file_reserves_large_memory(packed, path):
+    data = tiff(GREY, **packed)
+    tracemalloc.start()
+    for tag in {256, 257, 277, 278, 322, 323} & set(fields(data)[1]):
+        size = fields(data)[1][tag][1]
+        for bit in range(8, 8 * size):
+            try:
+                read(changed(data, tag, 2**bit), path)
+            except ValueError:
+                continue
+            assert tag == 278  # a strip of more rows than the image
+    # 4 GB, all of them said to be in one strip.
+    if "tile" not in packed:
+        whole = changed(changed(changed(data, 256, 65000), 257, 65000), 278, 65000)
+        with pytest.raises(ValueError, match=r"too few for shape|strips or tiles"):
+            read(whole, path)
+    assert tracemalloc.get_traced_memory()[1] < 2**31
+    tracemalloc.stop()
+
+
+def test_pages_in_a_circle_are_refused(path):
+    data = tiff(np.stack([GREY, 255 - GREY]))
+    with tifffile.TiffFile(BytesIO(data)) as file:
+        places = [page.offset for page in file.pages]
+    following = struct.pack("<I", places[1])
+    assert data.count(following) == 1
+    path.write_bytes(data.replace(following, struct.pack("<I", places[0])))
+    for function in (io.read_image, io.count_pages, io.nodata_of):
+        with pytest.raises(ValueError, match="page 2 is one of those before it"):
+            function(path)
+
+
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_tiles_without_any_data_are_legal(compression, path):
+    """So GDAL writes sparse files."""
+    data = tiff(GREY, tile=(16, 16), compression=compression)
+    tables = fields(data)[1]
+    for tag in (324, 325):  # the second of 2 x 2 tiles
+        place, size = tables[tag]
+        data = data[: place + size // 4] + bytes(size // 4) + data[place + size // 2 :]
+    expected = GREY.copy()
+    expected[:16, 16:] = 0
+    assert_array_equal(read(data, path), expected)
+
+
+# TIFF: what its channels are
+
+
+@pytest.mark.parametrize("byteorder", ["<", ">"])
+@pytest.mark.parametrize("bigtiff", [False, True])
+@pytest.mark.parametrize(
+    "packed",
+    [
+        {},
+        {"tile": (16, 16)},
+        {"rowsperstrip": 7},
+        {"compression": "lzw", "predictor": True},
+        {"compression": "deflate", "tile": (16, 16)},
+        {"compression": "packbits"},
+        {"compression": "zstd"},
+        {"planarconfig": "separate"},
+        {"planarconfig": "separate", "compression": "lzw"},
+    ],
+    ids=str,
+)
+def test_tiff_files_are_read_however_they_are_packed(packed, bigtiff, byteorder, path):
+    """F26: separate planes too."""
+    for image in (RGB, RGB * np.uint16(257), RGB / np.float32(7)):
+        stored = np.moveaxis(image, 2, 0).copy() if "planarconfig" in packed else image
+        if image.dtype.kind == "f" and packed.get("predictor"):
+            packed = {**packed, "predictor": 3}
+        data = tiff(stored, photometric="rgb", bigtiff=bigtiff, byteorder=byteorder, **packed)
+        found = read(data, path)
+        assert_array_equal(found, image)
+        assert found.dtype == image.dtype
+
+
+def test_photographs_in_tiff_become_rgb(path):
+    small = np.random.default_rng(6).integers(0, 256, (8, 8, 3), np.uint8)
+    smooth = cv2.resize(small, (128, 96), interpolation=cv2.INTER_CUBIC)
+    in_ycbcr = BytesIO()
+    PIL.Image.fromarray(smooth).convert("YCbCr").save(in_ycbcr, "tiff", compression="jpeg")
+    for data in (
+        encoded(smooth, "tiff", compression="jpeg", quality=95),
+        tiff(smooth, photometric="rgb", compression="jpeg", compressionargs={"level": 95}),
+        in_ycbcr.getvalue(),
+    ):
+        assert abs(read(data, path).astype(int) - smooth).mean() < 4
+    with pytest.raises(ValueError, match="of YCBCR"):
+        read(tiff(smooth, photometric="ycbcr", subsampling=(1, 1)), path)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_white_is_0_is_inverted(dtype, path):
+    grey = GREY.astype(dtype)
+    found = read(tiff(grey, photometric="miniswhite"), path)
+    assert_array_equal(found, np.iinfo(dtype).max - grey)
+    with pytest.raises(ValueError, match="0 is white"):
+        read(tiff(GREY / np.float32(9), photometric="miniswhite"), path)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4])
+def test_greys_of_few_bits_are_0_to_255(bits, path):
+    grey = GREY >> (8 - bits)
+    expected = grey * (255 // (2**bits - 1))
+    for photometric, right in ("minisblack", expected), ("miniswhite", 255 - expected):
+        data = tiff(grey, photometric=photometric, bitspersample=bits)
+        assert_array_equal(read(data, path), right)
+    fax = encoded(GREY > 99, "tiff", compression="group4")
+    assert_array_equal(read(fax, path), np.where(GREY > 99, 255, 0))
+
+
+def test_palettes_become_rgb(path):
+    palette = np.random.default_rng(4).integers(0, 256, (3, 256)).astype(np.uint16)
+    for scaled in (palette * 257, palette * 256, palette):
+        data = tiff(GREY, photometric="palette", colormap=scaled)
+        assert_array_equal(read(data, path), np.moveaxis(palette[:, GREY], 0, 2))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("colours", [1, 3])
+def test_alpha_is_what_a_file_declares_to_be_that(colours, dtype, path):
+    photometric = "minisblack" if colours == 1 else "rgb"
+    most = np.iinfo(dtype).max
+    alpha = np.where(GREY < 9, 0, GREY).astype(dtype) * dtype(most // 255)
+    image = RGB[..., :colours].astype(dtype) * dtype(most // 255)
+    options = {"photometric": photometric, "planarconfig": "contig"}
+    whole = np.dstack([image, alpha])
+    assert_array_equal(read(tiff(whole, extrasamples=["unassalpha"], **options), path), whole)
+    times = np.rint(image * (alpha[..., None] / most)).astype(dtype)
+    data = tiff(np.dstack([times, alpha]), extrasamples=["assocalpha"], **options)
+    found = read(data, path)
+    assert_array_equal(found[..., colours], alpha)
+    # What is divided by alpha has the rounding of the product, larger by as much.
+    error = abs(found[..., :colours].astype(float) - image)
+    within = 0.5 * most / np.maximum(alpha, 1) + 0.5
+    assert (error <= within[..., None])[alpha > 0].all()
+
+
+def test_other_channels_are_not_taken_for_alpha(path):
+    four = np.dstack([RGB, GREY])
+    data = tiff(four, photometric="rgb", extrasamples=["unspecified"])
+    undeclared = cv2.imencode(".tif", four[..., [2, 1, 0, 3]])[1].tobytes()
+    for content in (data, undeclared):
+        with pytest.warns(UserWarning, match="1 channel beside RGB .* left out"):
+            assert_array_equal(read(content, path), RGB)
+    five = np.dstack([RGB, GREY, 255 - GREY])
+    with pytest.warns(UserWarning, match="1 channel beside RGB"):
+        found = read(
+            tiff(five, photometric="rgb", extrasamples=["unspecified", "unassalpha"]), path
+        )
+    assert_array_equal(found, five[..., [0, 1, 2, 4]])
+    for bands in (2, 3, 5):
+        with pytest.raises(ValueError, match=f"{bands - 1} channels? beside grey .* tifffile"):
+            read(tiff(five[..., :bands], planarconfig="contig"), path)
+
+
+def test_what_a_tiff_file_is_not_is_named(path):
+    volume = np.stack([GREY[:16, :16]] * 16)
+    with pytest.raises(ValueError, match=r"of volumes, of shape \(16, 16, 16\)"):
+        read(tiff(volume, volumetric=True, tile=(16, 16, 16)), path)
+    place = struct.pack("<HHI", 262, 3, 1)
+    for image, photometric in (GREY, "minisblack"), (RGB, "rgb"):
+        nameless = tiff(image, photometric=photometric).replace(
+            place, struct.pack("<HHI", 261, 3, 1)
+        )
+        with pytest.raises(ValueError, match=r"colours without a name \(PhotometricInter"):
+            read(nameless, path)
+
+
+@pytest.mark.parametrize("kind", ["separated", "cielab", "complex"])
+def test_what_is_neither_grey_nor_rgb_is_refused_by_name(kind, path):
+    if kind == "complex":
+        data = tiff(GREY.astype(np.complex64))
+    else:
+        channels = np.dstack([RGB, GREY]) if kind == "separated" else RGB
+        data = tiff(channels, photometric=kind)
+    with pytest.raises(ValueError, match=rf"(?i){kind}.* must hold greys, RGB"):
+        read(data, path)
+
+
+# No data
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text", "grey"),
+    [
+        (np.float32, "-9999", -9999.0),
+        (np.float32, "-3.4028234663852886e+38", float(np.finfo(np.float32).min)),
+        (np.float32, "0.1", float(np.float32(0.1))),
+        (np.int16, " -32768 ", -32768.0),
+        (np.uint8, "0", 0.0),
+        (np.uint8, "-9999", None),
+        (np.uint8, "1.5", None),
+        (np.uint8, "2e1", 20.0),
+        (np.uint8, "inf", None),
+        (np.uint64, "18446744073709551615", 2**64 - 1),
+        (np.uint64, "18446744073709551616", None),
+        (np.int64, "-9223372036854775807", -(2**63) + 1),
+        (np.float32, "1" * 400, np.inf),
+        (np.float32, "nan", None),
+        (np.float32, "none", None),
+    ],
+)
+def test_the_tag_of_no_data_is_told(dtype, text, grey, path):
+    path.write_bytes(tiff(GREY.astype(dtype), extratags=[(42113, "s", 0, text, True)]))
+    assert io.nodata_of(path) == grey
+
+
+def test_files_without_a_tag_have_no_such_grey(path):
+    for data in (tiff(GREY), encoded(GREY, "png"), encoded(GREY, "jpeg"), encoded(GREY, "gif")):
+        path.write_bytes(data)
+        assert io.nodata_of(path) is None
