@@ -13,10 +13,14 @@ tolerance}: pictures by their paths in FOLDER, places as (x, y), and one of thes
 The table tells for each source in how many pairs with a place the best one is right; how many
 of all places are among as many best ones; and how well the best score tells pairs that are there
 from absent ones: the area under the ROC curve. A pair that is refused counts as not found.
+"AUC by false alarms" is of their number at the best place, over pairs of which it can be told and
+whose maps have 100 minima or more; so many are "telling".
 """
 
 import argparse
 import json
+import math
+import warnings
 from pathlib import Path
 
 import pandas as pd
@@ -39,9 +43,11 @@ MEASURES = [
     "AdaptiveNUV(gain=(0.7, 1.4))",
     "Lowest(NUV(), WindowToPattern())",
     "Highest(NUV(), WindowToPattern())",
+    "Auto()",
 ]
 
 NOT_FOUND = 2.0  # the worst score that a measure has
+LEAST_MINIMA = 100  # of a map, for false alarms to be told
 
 
 def measure_of(text):
@@ -64,25 +70,51 @@ def hits(match, place, case):
     return apart <= case.get("tolerance", 0)
 
 
-def look_for(case, scene, template, measure):
+def count_minima(scene, template):
+    """How many places chance has in a map; by which measure matters little."""
+    try:
+        matcher = nuvmatch.Matcher(template, "ncc2")
+        scores = matcher.score_map(scene, fill_value=math.nan)
+    except ValueError:
+        return 0
+    return len(nuvmatch.find_peaks(scores, matcher.shape, threshold=math.inf))
+
+
+def look_for(case, scene, template, measure, minima):
     """Take as many best matches as there are places, and judge them."""
     places = case.get("places", [])
     row = {key: case[key] for key in ("source", "name", "kind")}
     row |= {"measure": measure, "score": NOT_FOUND, "box": None, "refused": ""}
+    row |= {"minima": minima, "false alarms": math.nan}
     matches = []
     try:
-        matches = nuvmatch.locate(
-            scene, template, measure_of(measure), max_matches=max(len(places), 1)
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # infinite false alarms say it too
+            matches = nuvmatch.locate(
+                scene,
+                template,
+                measure_of(measure),
+                max_matches=max(len(places), 1),
+                false_alarms=math.inf,
+            )
     except ValueError as error:
         row["refused"] = str(error)
     if matches:
         row |= {"score": matches[0].score, "box": matches[0].box}
+        if minima >= LEAST_MINIMA and math.isfinite(matches[0].false_alarms):
+            row["false alarms"] = matches[0].false_alarms
     return row | {
         "places": len(places),
         "best right": any(hits(match, place, case) for match in matches[:1] for place in places),
         "places right": sum(any(hits(match, place, case) for match in matches) for place in places),
     }
+
+
+def area(group, column):
+    """How well a column tells pairs that are there from absent ones, where it is known."""
+    known = group.dropna(subset=column)
+    absent = known["kind"] == "absent"
+    return roc_auc_score(absent, known[column]) if absent.nunique() == 2 else None
 
 
 def tabulate(rows):
@@ -104,11 +136,13 @@ def tabulate(rows):
                     "places right": placed["places right"].sum(),
                     "there": (~absent).sum(),
                     "absent": absent.sum(),
-                    "AUC": roc_auc_score(absent, group["score"]) if judged else None,
+                    "AUC": area(group, "score"),
+                    "AUC by false alarms": area(group, "false alarms"),
+                    "telling": group["false alarms"].notna().sum(),
                     "refused": (group["refused"] != "").sum(),
                 }
             )
-    return pd.DataFrame(table).astype({"AUC": float})
+    return pd.DataFrame(table).astype({"AUC": float, "AUC by false alarms": float})
 
 
 def print_lost(rows):
@@ -130,7 +164,8 @@ def run(folder, measures, limit=None):
     rows = []
     for case in tqdm(cases, disable=None):
         pair = read_pair(folder, case)
-        rows += [look_for(case, *pair, measure) for measure in measures]
+        minima = count_minima(*pair)
+        rows += [look_for(case, *pair, measure, minima) for measure in measures]
     return pd.DataFrame(rows)
 
 

@@ -7,7 +7,7 @@ from . import _signatures, binning, theory, tones
 from ._jit import clear_cache
 from ._version import __version__
 from .compiling import warmup
-from .finding import find_peaks
+from .finding import Null, find_peaks
 from .functions import locate, match_template, score, score_map
 from .matcher import Matcher
 from .measures import (
@@ -16,6 +16,7 @@ from .measures import (
     NUV,
     SSD,
     AdaptiveNUV,
+    Auto,
     CurvesNUV,
     Highest,
     LinearNUV,
@@ -31,6 +32,7 @@ __all__ = [
     "NUV",
     "SSD",
     "AdaptiveNUV",
+    "Auto",
     "CurvesNUV",
     "Highest",
     "LinearNUV",
@@ -39,6 +41,7 @@ __all__ = [
     "Matcher",
     "Matches",
     "MonotoneNUV",
+    "Null",
     "ToneCurve",
     "WindowToPattern",
     "__version__",

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from . import binning
 from .matcher import Matcher
-from .measures import NAMED, NUV, AdaptiveNUV, Measure, MonotoneNUV, WindowToPattern
+from .measures import NAMED, NUV, AdaptiveNUV, Auto, Measure, MonotoneNUV, WindowToPattern
 
 # Templates are summed by additions or, where these are too many, by transforms; and maps of
 # one tile and of several take different paths.
 _SMALL, _LARGE, _SIDES = 12, 160, (400, 700)
 
 _MEASURES: list[Measure] = [
-    *NAMED.values(), NUV(gain=(0, 2)), AdaptiveNUV(gain=(0, 2)), MonotoneNUV(gain=(0, 2)),
-    WindowToPattern(), NUV(binning="greedy"),
+    *(one for one in NAMED.values() if one != Auto()), WindowToPattern(), NUV(binning="greedy"),
+    NUV(gain=(0, 2)), AdaptiveNUV(gain=(0, 2)), MonotoneNUV(gain=(0, 2)),
 ]  # fmt: skip
 
 
@@ -41,6 +41,8 @@ def warmup() -> None:
     )  # fmt: skip
     for image, dtype in itertools.product(greys, (np.float32, np.float64)):
         _call(image, np.dtype(dtype))
+    for dtype in (np.float32, np.float64):  # what joins maps is of few types
+        Matcher(greys[0][:_SMALL, :_SMALL], "auto", dtype=dtype).locate(greys[0])
 
 
 def _call(scene: NDArray[Any], dtype: np.dtype[Any]) -> None:

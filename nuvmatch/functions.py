@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _checks
+from .finding import Null
 from .matcher import Matcher
-from .measures import Measure
+from .measures import Auto, Measure, as_measure
 from .results import Matches
 
 
@@ -69,6 +70,8 @@ def locate(
     nodata: float | Sequence[float] | None = None,
     region: tuple[int, int, int, int] | None = None,
     threshold: float | None = None,
+    false_alarms: float | None = None,
+    null: Null | None = None,
     max_matches: int | None = None,
     min_distance: float | None = None,
     max_overlap: float = 0.25,
@@ -78,7 +81,9 @@ def locate(
 
     Parameters
     ----------
-    image, image_mask, region, threshold, max_matches, min_distance, max_overlap
+    image, image_mask, region
+        As for `Matcher.locate`.
+    threshold, false_alarms, null, max_matches, min_distance, max_overlap
         As for `Matcher.locate`.
     template, measure, mask, nodata, n_threads
         As for `Matcher`.
@@ -86,8 +91,8 @@ def locate(
     Returns
     -------
     Matches
-        Best first; the single best place, unless a threshold or a number is given;
-        empty when nothing passes.
+        Best first; the single best place, unless a threshold, false alarms or a number is
+        given; empty when nothing passes.
 
     Raises
     ------
@@ -106,7 +111,8 @@ def locate(
     matcher = Matcher(pattern, measure, mask=mask, nodata=nodata, n_threads=n_threads)
     return matcher.locate(
         pixels, image_mask=image_mask, region=region, threshold=threshold,
-        max_matches=max_matches, min_distance=min_distance, max_overlap=max_overlap,
+        false_alarms=false_alarms, null=null, max_matches=max_matches,
+        min_distance=min_distance, max_overlap=max_overlap,
     )  # fmt: skip
 
 
@@ -198,6 +204,11 @@ def score(
     >>> score([8, 2, 2], [2, 0, 5], NUV(bins=[0, 3, 6]))
     0.75
     """
+    if isinstance(as_measure(measure), Auto):
+        raise ValueError(
+            'measure is "auto", which needs a whole image to tell what chance shows; a single '
+            'window is scored by a measure such as "nuv_adaptive"'
+        )
     greys, pattern = _checks.as_greys(window, "window"), _checks.as_greys(template, "template")
     if greys.shape != pattern.shape or greys.size == 0:
         raise ValueError(

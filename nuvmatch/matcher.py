@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,13 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import _checks
 from .binning import Binning
 from .engine import Image, available_cpus, prepare, replace_nan
-from .finding import PeakRule, as_matches
+from .finding import Chance, Null, PeakRule, check_null, take_peaks
 from .measures import FlatTemplateError, Measure, Template, as_measure, ask, name_of
+from .measures.bands import Bands, ScoreMap
 from .measures.near_ties import NearTies
+from .measures.panel import SHARE, Panel
 from .measures.units import Greys, unit_of
 from .results import Match, Matches, ToneCurve
-
-# Windows whose scores `locate` holds at a time. The rows that two bands share are read twice, so
-# bands are not too low; most images are done in one.
-_WINDOWS_HELD = 2**23
 
 
 class Matcher:
@@ -41,7 +38,7 @@ class Matcher:
     measure : str or Measure
         How windows are compared, 0 being perfect: a measure such as ``NUV(bins=16)``, the
         name of one with its defaults ("nuv", "nuv_linear", "nuv_monotone", "nuv_curves",
-        "nuv_adaptive", "ncc", "ncc2", "mi", "nmi", "ssd"), or an object of your own that
+        "nuv_adaptive", "ncc", "ncc2", "mi", "nmi", "ssd", "auto"), or an object of your own that
         has ``prepare(template)``.
     mask : array_like of shape (h, w), optional
         Non-zero where a pixel of the template counts.
@@ -211,6 +208,8 @@ class Matcher:
         image_mask: ArrayLike | None = None,
         region: tuple[int, int, int, int] | None = None,
         threshold: float | None = None,
+        false_alarms: float | None = None,
+        null: Null | None = None,
         max_matches: int | None = None,
         min_distance: float | None = None,
         max_overlap: float = 0.25,
@@ -222,8 +221,15 @@ class Matcher:
         image, image_mask, region
             As for `score_map`.
         threshold, max_matches, min_distance, max_overlap
-            As for `nuvmatch.find_peaks`. With neither threshold nor max_matches: the
-            single best place.
+            As for `nuvmatch.find_peaks`. With neither a threshold, nor false_alarms, nor
+            max_matches: the single best place.
+        false_alarms : float, optional
+            How many false matches an image like this may show: a place passes if chance shows
+            no more that are as good. Infinity: no limit, but each match tells. None: not asked
+            for, unless there is a `null`.
+        null : Null, optional
+            What chance shows, from `calibrate`. None: decoys tell, the template's mirror images
+            sought in the same image (in some fifth of a large one, and around a small region).
 
         Returns
         -------
@@ -240,7 +246,9 @@ class Matcher:
         Warns
         -----
         UserWarning
-            If alpha is 0 everywhere, or leaves no window to search.
+            If alpha is 0 everywhere, or leaves no window to search. If false alarms are asked
+            for and cannot be told (they are infinite then): decoys score 0, or there are too
+            few places. If the template equals its mirror images, so that others are decoys.
 
         Notes
         -----
@@ -249,19 +257,56 @@ class Matcher:
         comes first. Only where a pattern repeats itself so often that reading all these windows
         would take a second or more, they come by place. The map is never held whole.
         """
-        rule = PeakRule(threshold, max_matches, min_distance, max_overlap)
+        rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap)
+        if null is not None:
+            check_null(null)
+            self._panel.check(null)
         prepared, (row, column), transparent = self._prepare(image, image_mask, region)
-        extent, dtype = self._extent(prepared), self._map_type(prepared)
-        if 0 in extent:
+        bands = self._bands(prepared)
+        if 0 in bands.extent:
             return Matches()
-        ties = partial(self._order_near_ties, prepared)
-        found = rule.suppression(extent, self.shape, dtype, ties)
-        for first, band in self._bands(prepared, extent, dtype):
-            found.add(band, last=first + len(band) == extent[0])
+        scores, chance = self._scores_and_chance(bands, rule, null)
+        found = take_peaks(
+            scores, scores.extent, self.shape, scores.dtype, rule, chance=chance,
+            break_ties=partial(self._order_near_ties, prepared), rows_of=scores.rows,
+        )  # fmt: skip
         if transparent and math.isinf(found.lowest):
             _warn_of_alpha()
-        matches = as_matches(found.finish(), extent, self.shape)
-        return Matches(self._complete(match, prepared, row, column) for match in matches)
+        return Matches(self._complete(match, bands, chance, row, column) for match in found.matches)
+
+    def calibrate(self, *images: ArrayLike, image_mask: ArrayLike | None = None) -> Null:
+        """Learn what chance shows in images, for any number of others like them.
+
+        The template may be in them or not: decoys are sought, its mirror images, in each image
+        (in strips of it, where all of them have more than 2^23 windows).
+
+        Parameters
+        ----------
+        *images : array_like
+            As for `score_map`: frames of a series, chips, negatives.
+        image_mask : array_like of shape (H, W), optional
+            Zero where a pixel must not be used, in each of them.
+
+        Returns
+        -------
+        Null
+            For `locate`, as ``null=``. It can be pickled.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is not of the form above, there is no image, or the template is
+            larger than one.
+
+        Warns
+        -----
+        UserWarning
+            If false alarms cannot be told from these images.
+        """
+        if not images:
+            raise ValueError("calibrate learns from images; it was given none")
+        searches = [self._bands(self._prepare(image, image_mask, None)[0]) for image in images]
+        return self._panel.learn(searches, 1.0)
 
     def tone_curve(self, image: ArrayLike, row: int, col: int) -> tuple[ToneCurve, ...]:
         """Tell which greys the image shows at a place for those of the template.
@@ -321,11 +366,6 @@ class Matcher:
         row, column, *size = _checks.as_region(region, prepared.shape, self.shape)
         return prepared.crop(row, column, *size), (row, column), transparent
 
-    def _extent(self, image: Image) -> tuple[int, int]:
-        """Rows and columns of the map of an image."""
-        rows, columns = image.shape
-        return max(rows - self.shape[0] + 1, 0), max(columns - self.shape[1] + 1, 0)
-
     def _map_type(self, image: Image) -> np.dtype[Any]:
         """Type of the map of an image."""
         kind = image.planes.dtype
@@ -334,7 +374,7 @@ class Matcher:
 
     def _scores(self, image: Image, out: NDArray[Any] | None) -> NDArray[Any]:
         """Score map, NaN where there is no evidence: in `out` if it can be filled directly."""
-        extent = self._extent(image)
+        extent = self._bands(image).extent
         if out is None:
             scores = np.empty(extent, self._map_type(image))
         else:
@@ -345,23 +385,29 @@ class Matcher:
             self._scorer.fill(image, scores, self._threads)
         return scores
 
-    def _bands(
-        self, image: Image, extent: tuple[int, int], dtype: np.dtype[Any]
-    ) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield bands of the map, from the top down, and their first rows; each in turn."""
-        rows, columns = extent
-        number = -(-rows // max(_WINDOWS_HELD // columns, 1))
-        firsts = [rows * i // number for i in range(number + 1)]
-        held = np.empty((-(-rows // number), columns), dtype)
-        for first, stop in pairwise(firsts):
-            under = (
-                image
-                if number == 1
-                else image.crop(first, 0, stop - first + self.shape[0] - 1, image.shape[1])
-            )
-            band = held[: stop - first]
-            self._scorer.fill(under, band, self._threads)
-            yield first, band
+    @cached_property
+    def _panel(self) -> Panel:
+        """What learns from images what chance shows."""
+        panel = getattr(self._scorer, "panel", None)
+        return panel or Panel((self.measure,), (self._scorer,), self._template, self._name)
+
+    def _bands(self, image: Image) -> Bands:
+        """Score maps of an image by all measures that are asked."""
+        scorers = self._panel.scorers
+        return Bands(scorers, image, self.shape, self._map_type(image), self._threads)
+
+    def _scores_and_chance(
+        self, bands: Bands, rule: PeakRule, null: Null | None
+    ) -> tuple[ScoreMap, Chance | None]:
+        """Return the map to search, and what chance shows in it if that is asked for."""
+        if null is not None:
+            null.warn_if_undecided()
+        elif self._panel.joins or rule.false_alarms is not None:
+            null = self._panel.learn([bands], SHARE)
+        if null is None:
+            return bands.one(0), None
+        scores = self._panel.map_by(null, bands)
+        return scores, Chance(null, scores.windows)
 
     @cached_property
     def _near_ties(self) -> NearTies:
@@ -377,19 +423,24 @@ class Matcher:
     def _threads(self) -> int:
         return self._n_threads or available_cpus()
 
-    def _complete(self, match: Match, image: Image, row: int, column: int) -> Match:
+    def _complete(
+        self, match: Match, bands: Bands, chance: Chance | None, row: int, column: int
+    ) -> Match:
         """Add what is known of the window, and the place of the region in the image."""
-        window = self._window(image.planes, match.row, match.col)
+        window = self._window(bands.image.planes, match.row, match.col)
         gain = ask(self._scorer, "gain", window)
         if gain is not None:
-            gain *= unit_of(image, self._greys) or 1.0
+            gain *= unit_of(bands.image, self._greys) or 1.0
+        name = self._name
+        if chance is not None:
+            name = self._panel.name_at(chance.null, bands, match.row, match.col)
         return dataclasses.replace(
             match,
             row=match.row + row,
             col=match.col + column,
             tone_curves=ask(self._scorer, "tone_curve", window) or (),
             gain=gain,
-            measure=self._name,
+            measure=name,
         )
 
     def _window(self, planes: NDArray[Any], row: int, column: int) -> NDArray[Any]:

@@ -59,9 +59,18 @@ class Match:
         Whether it lies on the border of what was searched: the image or its `region` may end
         before the better place.
     measure : str or None
-        By which measure it was found; None for a score map from anywhere.
-    false_alarms, margin, sigma : None
-        How far to believe it, and how exact its place is: not told yet.
+        By which measure it was found, "auto (ncc2, MI)" being the two that spoke for it; None
+        for a score map from anywhere.
+    false_alarms : float or None
+        How many matches as good as this one, or better, chance shows in an image like this (the
+        a-contrario NFA); infinite where that cannot be told, None unless asked for. Below 0.01
+        it is an extrapolation. It speaks of chance, and not of things that look alike.
+    margin : float or None
+        The lowest score of all windows that share no pixel with this one, minus its own: negative
+        if another is better; by "auto" a difference of chances. None unless false alarms or
+        several matches are asked for, or if there is no such window.
+    sigma : None
+        How exact its place is: not told yet.
     """
 
     row: int

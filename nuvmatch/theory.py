@@ -48,8 +48,9 @@ def expected_noise(d: int, b: int) -> float:
 def noise_distribution(d: int, b: int) -> "rv_frozen[Any, Any]":
     """Distribution of the score of Gaussian white noise: exactly Beta((d - b)/2, (b - 1)/2).
 
-    This is the law of a one-way analysis of variance with the bins for groups. Windows of
-    natural images are no white noise: their scores scatter more.
+    This is the law of a one-way analysis of variance with the bins for groups. It is not for
+    telling whether a template is in an image: windows of images are no white noise, and of
+    photographs without the template it says 1e-68. `nuvmatch.Match.false_alarms` is for that.
 
     Parameters
     ----------

@@ -202,7 +202,10 @@ def entropy(labels):
 
 
 def mutual_information_map(image, labels, bins, value_range, by):
-    """1 - I / H of every window, channels pooled; NaN if it is in one bin."""
+    """1 - I / H of every window, channels pooled; NaN if it is in one bin.
+
+    H is the template's entropy, the window's, or the mean of both.
+    """
     edges = np.linspace(*value_range, bins + 1)[1:-1]
     scores = np.full(map_shape(image, labels.shape), np.nan)
     for place, window in windows(image, labels.shape):
@@ -214,7 +217,8 @@ def mutual_information_map(image, labels, bins, value_range, by):
             b = np.searchsorted(edges, plane[counts], side="right")
             both = np.unique(np.stack([a, b]), axis=1, return_inverse=True)[1].ravel()
             information += entropy(a) + entropy(b) - entropy(both)
-            total += entropy(a) if by == "template" else entropy(b)
+            entropies = {"template": entropy(a), "window": entropy(b)}
+            total += entropies.get(by, (entropy(a) + entropy(b)) / 2)
             in_one_bin &= np.ptp(b) == 0
         if not in_one_bin:
             scores[place] = min(max(1 - information / total, 0), 1)
@@ -446,3 +450,102 @@ def gains(window, template, labels):
     """Gain of each channel by itself; None where the template's is flat."""
     planes = zip(as_channels(window), as_channels(template), as_channels(labels), strict=True)
     return [gain(*parts) if np.ptp(parts[1][parts[2] >= 0]) else None for parts in planes]
+
+
+# What chance shows.
+
+
+def lowest_places(scores, shape):
+    """(score, row, col) of all places that share a quarter at most, the lowest first."""
+    places = find_peaks(scores, shape, threshold=math.inf, max_overlap=0.25)
+    return [(float(scores[place]), *place) for place in places]
+
+
+def windows_of_a_place(shape):
+    return max(0.6 * shape[0] * shape[1], 1)
+
+
+def tail(lowest, learnt, shape, own=False):
+    """(size, end, exponent, zero) of the power law of the lowest scores; None if none is told.
+
+    Of `learnt` windows (size / learnt) * (score / end) ** exponent are as low as a score. Of a
+    map's own scores the five lowest are left out, and count as low as the sixth. Of equal scores
+    one counts; where less than eight differ, any score is worth what one is.
+    """
+    least, one_in, left_out, needed = (30, 10, 5, 30) if own else (30, 50, 0, 40)
+    if len(lowest) < needed:
+        return None
+    size = max(least, math.floor(learnt / windows_of_a_place(shape) / one_in))
+    size = min(size, len(lowest) // 2)
+    end = lowest[size]
+    zero = 1e-4 * end
+    if lowest[left_out] <= zero:
+        return None
+    excesses = [math.log(end / score) for score in sorted(set(lowest[left_out:size]))]
+    if len(excesses) < 8:
+        return max(left_out, 1), end, 0.0, zero
+    slope = (sum(excesses) + left_out * excesses[0]) / len(excesses)
+    return size, end, 1 / max(slope, 0.0005), zero
+
+
+def false_alarms(score, lowest, learnt, windows, shape, own=False):
+    """How many of so many windows chance shows as low as a score, given its lowest scores."""
+    law = tail(lowest, learnt, shape, own)
+    if law is None:
+        return math.inf
+    size, end, exponent, zero = law
+    windows = max(windows, windows_of_a_place(shape))
+    expected = windows * size / learnt * (max(score, zero) / end) ** exponent
+    if not own:
+        shown = sum(other <= score for other in lowest)
+        expected = max(expected, windows * shown / learnt)
+    return min(expected, windows / windows_of_a_place(shape))
+
+
+def margin(scores, shape, row, col):
+    """Lowest score of all windows that share no pixel with one, less its own; None if none."""
+    elsewhere = [
+        float(scores[y, x])
+        for y, x in np.ndindex(scores.shape)
+        if (abs(y - row) >= shape[0] or abs(x - col) >= shape[1]) and not math.isnan(scores[y, x])
+    ]
+    return min(elsewhere) - float(scores[row, col]) if elsewhere else None
+
+
+def log_of_chance(score, law):
+    """Logarithm of a window's false alarms, by a tail and the scores that chance has shown.
+
+    Where the tail says less than these it goes on with a hundredth of its slope; above the
+    highest of them (above the tail, if there are none) along a straight line.
+    """
+    size, end, exponent, zero, learnt, shown = law
+    top = shown[-1] if shown else end
+
+    def log_up_to_top(score):
+        log = math.log(size / learnt) + exponent * math.log(max(score, zero) / end)
+        known = sum(other <= score for other in shown)
+        if known and log < math.log(known / learnt):
+            return 0.99 * math.log(known / learnt) + 0.01 * log
+        return log
+
+    if score <= top:
+        return log_up_to_top(score)
+    return log_up_to_top(top) + exponent * (score / top - 1)
+
+
+def join_maps(maps, laws):
+    """Mean of the two lowest logarithms of each window, of one law the only one; else NaN.
+
+    None is the law of a measure that cannot decide.
+    """
+    out = np.full(maps[0].shape, np.nan)
+    agree = min(2, sum(law is not None for law in laws))
+    for place in np.ndindex(out.shape):
+        said = sorted(
+            log_of_chance(float(scores[place]), law)
+            for scores, law in zip(maps, laws, strict=True)
+            if law is not None and not math.isnan(scores[place])
+        )
+        if 0 < agree <= len(said):
+            out[place] = sum(said[:agree]) / agree
+    return out

@@ -50,8 +50,9 @@ TONE_MODELS = [NUV, LinearNUV, MonotoneNUV, CurvesNUV, AdaptiveNUV]
 PLAIN = ["nuv", "ncc", "ncc2", "mi", "nmi", "ssd"]  # measures whose loops are quick
 MEASURES = [
     NUV(), LinearNUV(), MonotoneNUV(), CurvesNUV(), AdaptiveNUV(), NUV(adjusted=True),
-    NUV(polarity="increasing"), WindowToPattern(), MI(), MI(normalize="window"), NCC(),
-    NCC(squared=True), SSD(), Lowest(NUV(), WindowToPattern()), Highest("ncc2", "mi"),
+    NUV(polarity="increasing"), WindowToPattern(), MI(), MI(normalize="window"),
+    MI(normalize="both"), NCC(), NCC(squared=True), SSD(),
+    Lowest(NUV(), WindowToPattern()), Highest("ncc2", "mi"),
 ]  # fmt: skip
 
 

@@ -43,9 +43,48 @@ def test_the_best_place_is_printed_as_a_table(capsys):
     assert run() == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "template.png in scene.png by nuv (0 is perfect):"
-    assert lines[1].split() == ["#", "row", "column", "height", "width", "score"]
+    assert lines[1].split() == ["#", "row", "column", "height", "width", "score", "false", "alarms"]
     assert [int(v) for v in lines[2].split()[:5]] == [1, 8, 10, 10, 12]
+    assert 0 < float(lines[2].split()[6]) < 1e-3
     assert len(lines) == 3
+    assert run("--threshold", "0.1") == 0  # then nobody asks for false alarms, which take time
+    assert "false alarms" not in capsys.readouterr().out
+
+
+@pytest.mark.compiled
+def test_a_best_place_that_may_be_chance_is_told_with_a_word(capsys):
+    noise = np.random.default_rng(3).integers(0, 256, (90, 110)).astype(np.uint8)
+    io.write_picture("noise.png", noise)
+    assert run(scene="noise.png") == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("This may well be chance")
+
+
+@pytest.mark.compiled
+def test_false_alarms_let_nothing_through_that_chance_shows(capsys):
+    noise = np.random.default_rng(3).integers(0, 256, (90, 110)).astype(np.uint8)
+    io.write_picture("noise.png", noise)
+    for measure in ("nuv", "auto"):
+        assert run("--false-alarms", "0.01", "--measure", measure, scene="noise.png") == 1
+        out = capsys.readouterr().out
+        assert f"no place has at most 0.01 false alarms by {measure}; the best scores" in out
+        assert out.endswith("as good\n")
+        assert run("--false-alarms", "0.01", "--measure", measure) == 0
+        capsys.readouterr()
+    assert run("--false-alarms", "0.01", "--json", scene="noise.png") == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["max_false_alarms"] == 0.01
+    assert report["best"]["false_alarms"] > 0.01
+    with pytest.raises(SystemExit, match="2"):
+        run("--false-alarms", "-1")
+
+
+def test_what_cannot_be_told_is_null_in_json(capsys):
+    io.write_picture("small.png", SCENE[:24, :30])
+    assert run("--json", scene="small.png") == 0
+    out, err = capsys.readouterr()
+    (found,) = json.loads(out)["matches"]
+    assert found["false_alarms"] is None
+    assert "false alarms cannot be told" in err
 
 
 @pytest.mark.parametrize(
@@ -87,7 +126,7 @@ def test_all_places_do_not_overlap(capsys):
 def test_json_holds_the_tone_curve(capsys):
     run("--json")
     report = json.loads(capsys.readouterr().out)
-    match = nuvmatch.locate(SCENE, TEMPLATE)[0]
+    match = nuvmatch.locate(SCENE, TEMPLATE, false_alarms=np.inf, max_matches=1)[0]
     (found,) = report["matches"]
     curves = [{"levels": [*levels], "values": [*values]} for levels, values in match.tone_curves]
     assert found == {**match.to_record(), "tone_curves": curves}
@@ -99,8 +138,8 @@ def test_nothing_found_is_status_one_and_names_the_best(capsys):
     assert run("--threshold", "0.00001") == 1
     out = capsys.readouterr().out
     score = nuvmatch.locate(SCENE, TEMPLATE)[0].score
-    assert f"no nuv score is at most 1e-05; the best is {score:.4f}" in out
-    assert "at row 8, column 10" in out
+    assert f"no place has a score of at most 1e-05 by nuv; the best scores {score:.4f}" in out
+    assert out.endswith("at row 8, column 10\n")
     assert run("--threshold", "0.00001", "--json") == 1
     report = json.loads(capsys.readouterr().out)
     assert report["matches"] == []

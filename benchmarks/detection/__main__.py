@@ -17,7 +17,7 @@ from .. import scenes
 from ..environment import environment
 from ..jobs import score_all
 from ..reporting import make_parser, write_figures, write_tables, write_text
-from . import experiment
+from . import experiment, joined
 from .analysis import tabulate
 from .experiment import CELLS, find_all, tune_all, tune_bins_of_all
 from .figures import draw
@@ -25,7 +25,7 @@ from .page import make_page
 
 
 def run(function, cells, options):
-    sources = [Path(module.__file__) for module in (scenes, experiment)]
+    sources = [Path(module.__file__) for module in (scenes, experiment, joined)]
     groups = dict.fromkeys(cells, options.number)
     return score_all(function, groups, options.seed, options.jobs, options.cache, sources)
 

@@ -1,6 +1,8 @@
 """Look for templates in images of other tones, by every measure: a row for each."""
 
+import math
 import time
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from unittest import mock
@@ -14,20 +16,24 @@ from nuvmatch import (
     NUV,
     SSD,
     AdaptiveNUV,
+    Auto,
     CurvesNUV,
     LinearNUV,
     Lowest,
     Matcher,
     MonotoneNUV,
     WindowToPattern,
+    find_peaks,
 )
 from nuvmatch.measures import channel
 
 from .. import scenes
+from .joined import AutoLogs
 
 SIDES = (16, 24, 40)
 NOISES = (0.05, 0.15, 0.3)  # shares of the standard deviation of the image
 NEAR = 1  # pixels from the truth that count as found
+AUTO = "auto"
 
 MEASURES = {
     "SSD": SSD(),
@@ -47,7 +53,11 @@ MEASURES = {
     "nuv, wtp, 16 bins": WindowToPattern(bins=16),
     "nuv, both, 16 bins": Lowest(NUV(bins=16), WindowToPattern(bins=16)),
     "nuv_adaptive, both, 16 bins": Lowest(AdaptiveNUV(bins=16), WindowToPattern(bins=16)),
+    "MI, 16 bins, symmetric": MI(binning="equal_width", bins=16, normalize="both"),
+    AUTO: Auto(),
 }
+TELLING = ("nuv_adaptive", "MI, 16 bins, symmetric", AUTO)  # false alarms, which are looked at
+LISTED = 50  # best places among which the truth is looked for
 BASELINES = ("SSD", "NCC", "|NCC|", "MI", "nMI")
 LEAST_PIXELS, SIDES_OF_BINS = (1, 2, 3, 4), (8, 12, 16, 24)
 PENALTIES = (0, 0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4)
@@ -71,11 +81,35 @@ def find(cell, seed, number):
             polarity = scenes.POLARITY.get(CELLS[cell][0])
             measure = replace(measure, tones=family, polarity=polarity)
         started = time.perf_counter()
-        scores = Matcher(template, measure, n_threads=1).score_map(scene)
+        options = {"measure": AutoLogs(), "dtype": np.float64} if name == AUTO else {}
+        matcher = Matcher(template, **{"measure": measure, "n_threads": 1, **options})
+        scores = matcher.score_map(scene, fill_value=math.inf if options else 1.0)
         taken = time.perf_counter() - started
         found = judge(scores, row, col, len(template))
+        if name in TELLING:
+            found |= tell_false_alarms(matcher, scene, scores, name, row, col)
         about = {"cell": cell, "trial": number, "side": len(template), "measure": name}
         yield {**about, **found, "ms": 1000 * taken}
+
+
+def tell_false_alarms(matcher, scene, scores, name, row, col):
+    """Decadic logarithms of false alarms at the best place, and of the match at the truth.
+
+    And whether that is the best. Infinite if nothing can be told, or the truth is not listed.
+    """
+    if name == AUTO:
+        matches = find_peaks(scores, matcher.shape, max_matches=LISTED)
+        values = np.array([match.score for match in matches])
+        logs = matcher._scorer.chance.log_false_alarms(values) / math.log(10)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # infinite false alarms say it too
+            matches = matcher.locate(scene, false_alarms=math.inf, max_matches=LISTED)
+        logs = np.log10([match.false_alarms for match in matches])
+    near = [max(abs(match.row - row), abs(match.col - col)) <= NEAR for match in matches]
+    at_truth = logs[near.index(True)] if True in near else math.inf
+    best = logs[0] if matches else math.inf
+    return {"nfa": at_truth, "best nfa": best, "best right": near[:1] == [True]}
 
 
 def make_trial(cell, number, names, rng, sides=SIDES):

@@ -5,7 +5,7 @@ from pathlib import Path
 from ..environment import describe
 from ..reporting import markdown, render
 from ..scenes import CHANGES, COLOUR, FINAL, REAL, TUNING
-from .experiment import BASELINES, CELLS, MEASURES, NOISES
+from .experiment import BASELINES, CELLS, LISTED, MEASURES, NOISES
 
 TEMPLATE = Path(__file__).with_name("page.md.jinja")
 KNOWN = "nuv_curves, family known, 16 bins"
@@ -23,6 +23,7 @@ def make_page(tables, about):
         changes=CHANGES,
         real=REAL,
         noises=NOISES,
+        listed=LISTED,
         photographs={"final": FINAL, "tuning": TUNING, "colour": COLOUR},
     )
 
@@ -105,11 +106,21 @@ class Numbers:
             }
         )
 
-    def short_cells(self, measure, group):
-        """Cells in which a measure falls short of the best baseline by more than the margin."""
+    def false_alarms_table(self):
+        table = self._tables["false_alarms"]
+        columns = {"measure": table["measure"], "found": map(number, table["found"])}
+        columns["fewer than"] = [f"{claim}" for claim in table["claim"]]
+        titles = {"kept": "at the truth", "claimed": "at the best place", "wrong": "of these wrong"}
+        return markdown(
+            columns | {title: [number(x) for x in table[name]] for name, title in titles.items()}
+        )
+
+    def short_cells(self, measure, group="", against="baselines"):
+        """Cells in which a measure falls short of the best other by more than the margin."""
         margins = self._tables["margins"]
-        cells = REAL if group == "real" else [cell for cell in CELLS if cell not in REAL]
-        found = margins[(margins["measure"] == measure) & margins["cell"].isin(cells)]
+        groups = {"": CELLS, "real": REAL, "changes": [cell for cell in CELLS if cell not in REAL]}
+        cells = margins["cell"].isin(groups[group])
+        found = margins[(margins["measure"] == measure) & cells & (margins["against"] == against)]
         short = found[found["holm"] < 0.01]
         if short.empty:
             return f"none (the largest distance is {found['gap'].min():+.3f})"

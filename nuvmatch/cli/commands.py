@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .. import io
 from ..matcher import Matcher
 from ..measures import NAMED, NUV, Lowest, Measure, WindowToPattern, name_of
+from ..results import Matches
 from ..showing import CHARTS, draw_bins, draw_matches, write_chart
 from ..tones.families import NAMED as FAMILIES
 from .reporting import FOUND, NOTHING, Found, report_bins, report_matches
@@ -49,7 +50,9 @@ def locate(options: argparse.Namespace) -> int:
         matcher = matchers[to_luminance]
         matches = matcher.locate(searched, **where, **_how_many(options))
         found += [Found(page, match) for match in matches]
-        best += [Found(page, match) for match in matches[:1] or matcher.locate(searched, **where)]
+        best += [
+            Found(page, one) for one in matches[:1] or _best(options, matcher, searched, where)
+        ]
         if options.map is not None:
             whole = matcher.score_map(searched, image_mask=where["image_mask"])
             io.write_map(options.map, whole)
@@ -167,12 +170,24 @@ def _fits(
     return False
 
 
+def _best(
+    options: argparse.Namespace, matcher: Matcher, scene: NDArray[Any], where: dict[str, Any]
+) -> Matches:
+    """Return the best place where none passes; what is to be said of the search already was."""
+    told = None if options.false_alarms is None else math.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return matcher.locate(scene, **where, false_alarms=told, max_matches=1)
+
+
 def _how_many(options: argparse.Namespace) -> dict[str, Any]:
-    """Return which matches `locate` is to keep."""
-    everything = options.all and options.threshold is None
+    """Return which matches `locate` is to keep: without a threshold these tell false alarms."""
+    told = math.inf if options.threshold is None else None
+    best = options.threshold is options.false_alarms is None and not options.all
     return {
-        "threshold": math.inf if everything else options.threshold,
-        "max_matches": options.max_matches,
+        "threshold": options.threshold,
+        "false_alarms": told if options.false_alarms is None else options.false_alarms,
+        "max_matches": options.max_matches or (1 if best else None),
         "min_distance": options.min_distance,
         "max_overlap": options.max_overlap,
     }
@@ -195,7 +210,8 @@ def _measure(options: argparse.Namespace) -> Measure:
     for setting in given:
         if not hasattr(measure, setting):
             raise ValueError(f"{name!r} has no option --{setting}")
-    measure = replace(measure, **given)  # type: ignore[type-var]  # all named are dataclasses
+    if given:
+        measure = replace(measure, **given)  # type: ignore[type-var]  # those with settings
     if options.direction == "both":
         return Lowest(measure, WindowToPattern(bins=options.bins))
     return measure

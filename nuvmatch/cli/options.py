@@ -38,11 +38,13 @@ def parser() -> argparse.ArgumentParser:
         help="say where a template lies in a scene",
         allow_abbrev=False,
         description="Say where TEMPLATE lies in SCENE: the single best place, unless a "
-        "threshold or a number of matches is given; without a threshold that counts as found, "
-        "however high its score. Scores are dissimilarities: 0 is perfect. "
+        "threshold, false alarms or a number of matches is given; without these that counts as "
+        "found, however bad it is. Scores are dissimilarities: 0 is perfect. False alarms: how "
+        "many places as good, or better, chance shows in a scene like this; with --threshold "
+        "alone they are not told, which saves time. "
         "Where one of the two is grey, the luminance of the other is taken. "
         "Exit status: 0 found, 1 nothing found, 2 bad input.",
-        epilog="Example: nuvmatch locate screen.png icon.png --threshold 0.1 --out found.png",
+        epilog="Example: nuvmatch locate screen.png icon.png --measure auto --false-alarms 0.01",
     )
     seek.add_argument(
         "scene",
@@ -104,7 +106,8 @@ def _add_measure(parser: argparse.ArgumentParser) -> None:
         choices=NAMED,
         default="nuv",
         metavar="NAME",
-        help="nuv for any change of tones (default); nuv_adaptive, of few curves, where it may "
+        help="nuv for any change of tones (default); auto: several of these at once, "
+        "which takes far longer; nuv_adaptive, of few curves, where it may "
         "also be simple, nuv_monotone, nuv_linear, nuv_curves; ncc where tones change linearly "
         "if at all; ncc2: that or inverted; mi, nmi: mutual information; ssd: squared "
         f"differences. One of {', '.join(NAMED)}",
@@ -134,6 +137,12 @@ def _add_measure(parser: argparse.ArgumentParser) -> None:
 def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold", type=_score, metavar="SCORE", help="all places that score at most this"
+    )
+    parser.add_argument(
+        "--false-alarms",
+        type=_alarms,
+        metavar="N",
+        help="all places as good as which, or better, chance shows at most N in a scene like this",
     )
     parser.add_argument("--max-matches", type=_count, metavar="N", help="the best N places at most")
     parser.add_argument(
@@ -213,6 +222,13 @@ def _score(text: str) -> float:
     number = _number(text)
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text!r}; scores are 0, which is perfect, or more")
+    return number
+
+
+def _alarms(text: str) -> float:
+    number = _number(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r}; there are 0 false alarms or more")
     return number
 
 

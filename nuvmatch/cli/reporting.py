@@ -13,6 +13,8 @@ from ..results import Match
 
 FOUND, NOTHING, BAD_INPUT = 0, 1, 2
 
+_DOUBTFUL = 0.1  # false alarms that are too many to believe the best place unasked
+
 
 class Found(NamedTuple):
     """A match, and the page that it is on, from 1."""
@@ -33,6 +35,9 @@ def report_matches(options: argparse.Namespace, found: Sequence[Found], best: Fo
         "template": options.template,
         "measure": options.measure,
         "threshold": options.threshold if math.isfinite(options.threshold or 0) else None,
+        "max_false_alarms": options.false_alarms
+        if math.isfinite(options.false_alarms or 0)
+        else None,
         "matches": [
             {
                 **_as_record(options, one),
@@ -47,8 +52,11 @@ def report_matches(options: argparse.Namespace, found: Sequence[Found], best: Fo
 
 
 def _as_record(options: argparse.Namespace, found: Found) -> dict[str, Any]:
-    page = {"page": found.page} if options.page else {}
-    return {**page, **found.match.to_record()}
+    """Return what is known of a match; JSON has no infinity, and null is nothing told."""
+    record = found.match.to_record()
+    if math.isinf(record["false_alarms"] or 0):
+        record["false_alarms"] = None
+    return {"page": found.page, **record} if options.page else record
 
 
 def _as_table(options: argparse.Namespace, found: Sequence[Found], best: Found | None) -> str:
@@ -62,20 +70,40 @@ def _as_table(options: argparse.Namespace, found: Sequence[Found], best: Found |
     place = f"row {best.match.row}, column {best.match.col}"
     if not found:
         return (
-            f"{template} is not in {scene}: no {options.measure} score is at most "
-            f"{options.threshold:g}; the best is {best.match.score:.4f} at {place}"
-            f"{f' of page {best.page}' if options.page else ''}"
+            f"{template} is not in {scene}: no place has {' and '.join(_limits(options))} by "
+            f"{options.measure}; the best scores {best.match.score:.4f} at {place}"
+            f"{f' of page {best.page}' if options.page else ''}{_of_chance(best)}"
         )
+    told = any(one.match.false_alarms is not None for one in found)
     head = f"{'page':>5} " if options.page else ""
     lines = [
         f"{template} in {scene} by {options.measure} (0 is perfect):",
-        f"{'#':>4} {head}{'row':>6} {'column':>6} {'height':>6} {'width':>6} {'score':>8}",
+        f"{'#':>4} {head}{'row':>6} {'column':>6} {'height':>6} {'width':>6} {'score':>8}"
+        f"{' false alarms' if told else ''}",
     ]
     for i, (page, m) in enumerate(found, 1):
         first = f"{page:>5} " if options.page else ""
         place = f"{m.row:>6} {m.col:>6} {m.height:>6} {m.width:>6}"
-        lines.append(f"{i:>4} {first}{place} {m.score:>8.4f}")
+        last = f" {m.false_alarms:>12.2g}" if told else ""
+        lines.append(f"{i:>4} {first}{place} {m.score:>8.4f}{last}")
+    least = min(one.match.false_alarms or 0 for one in found)
+    if told and _DOUBTFUL <= least < math.inf:
+        lines.append("This may well be chance: scenes like this show as good places without it.")
     return "\n".join(lines)
+
+
+def _limits(options: argparse.Namespace) -> list[str]:
+    """Say what was asked of a place."""
+    said = [] if options.threshold is None else [f"a score of at most {options.threshold:g}"]
+    alarms = options.false_alarms
+    return said if alarms is None else [*said, f"at most {alarms:g} false alarms"]
+
+
+def _of_chance(best: Found) -> str:
+    alarms = best.match.false_alarms
+    if alarms is None or math.isinf(alarms):
+        return ""
+    return f"; chance shows {alarms:.2g} places as good"
 
 
 def report_bins(options: argparse.Namespace, bins: Sequence[Binning], binning: str) -> None:

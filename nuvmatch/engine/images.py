@@ -118,6 +118,7 @@ class Image:
     magnitude: int = 0  # of whole numbers in a patch, at most
     middle: int = 0  # of a rounded image: whole number taken from each pixel
     precise: "Image | None" = None  # of a rounded image: the image itself
+    place: tuple[int, int] = (0, 0)  # of this part in the whole: row and column
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -138,7 +139,25 @@ class Image:
         """Return a part of the image that is read just as the whole."""
         part = slice(row, row + height), slice(column, column + width)
         bad = None if self.bad is None else self.bad[part]
-        return replace(self, planes=self.planes[:, *part], bad=bad)
+        place = self.place[0] + row, self.place[1] + column
+        return replace(self, planes=self.planes[:, *part], bad=bad, place=place)
+
+    def around(self, windows: int, shape: tuple[int, int]) -> "Image":
+        """Return this and what is around it, until it has so many windows, or is the whole."""
+        margin = 0
+        whole = replace(self, planes=self.whole.planes, bad=self.whole.bad, place=(0, 0))
+        while True:
+            ends = [
+                (max(first - margin, 0), min(first + size + margin, limit))
+                for first, size, limit in zip(self.place, self.shape, whole.shape, strict=True)
+            ]
+            sides = [stop - first for first, stop in ends]
+            rows, columns = (
+                max(side - least + 1, 0) for side, least in zip(sides, shape, strict=True)
+            )
+            if rows * columns >= windows or tuple(sides) == whole.shape:
+                return whole.crop(ends[0][0], ends[1][0], *sides) if margin else self
+            margin += max(shape)
 
     def rounded(self, window_pixels: int) -> "Image":
         """Return an image of floats in whole numbers, if their sums are exact.

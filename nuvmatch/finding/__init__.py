@@ -1,8 +1,34 @@
-"""Finding answers: where are the places of a score map, any map's.
+"""Finding answers: where are the places of a score map, any map's, and how sure is that.
 
 It knows maps, and nothing of templates or measures.
 """
 
-from .peaks import PeakRule, as_matches, find_peaks
+from .peaks import Chance, find_peaks, take_peaks
+from .rules import PeakRule
+from .significance import (
+    Null,
+    check_null,
+    count_windows,
+    logs_of,
+    lowest_places,
+    tail_size,
+    true_size,
+    windows_of,
+    without_true,
+)
 
-__all__ = ["PeakRule", "as_matches", "find_peaks"]
+__all__ = [
+    "Chance",
+    "Null",
+    "PeakRule",
+    "check_null",
+    "count_windows",
+    "find_peaks",
+    "logs_of",
+    "lowest_places",
+    "tail_size",
+    "take_peaks",
+    "true_size",
+    "windows_of",
+    "without_true",
+]

@@ -1,20 +1,24 @@
-"""From a score map to places: which are peaks, and when one is too near a better one."""
+"""From a score map to matches: its peaks, and how far each is to be believed."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import as_greys, as_integer, as_number
 from ..results import Match, Matches
-from .suppression import Places, Suppression, TieBreaker
+from .margins import best_elsewhere
+from .rules import MAX_OVERLAP, PeakRule, as_score_map, as_shape
+from .significance import Null, check_null, count_windows, logs_of, lowest_places, numbers_of
+from .suppression import Places, TieBreaker
 
-# Scores no farther apart than this are near-ties: what single and double precision leave.
-_TIES = {"f": 1e-6, "d": 1e-9}
+_ROUNDING = 1e-12  # of a logarithm
+
+# Given the first row and the one behind the last: those rows of the map.
+Rows = Callable[[int, int], NDArray[np.floating]]
 
 
 def find_peaks(
@@ -22,9 +26,11 @@ def find_peaks(
     shape: tuple[int, int],
     *,
     threshold: float | None = None,
+    false_alarms: float | None = None,
+    null: Null | None = None,
     max_matches: int | None = None,
     min_distance: float | None = None,
-    max_overlap: float = 0.25,
+    max_overlap: float = MAX_OVERLAP,
 ) -> Matches:
     """Find the lowest places of a score map, best first.
 
@@ -41,9 +47,17 @@ def find_peaks(
         Height and width of the window behind each score, in pixels.
     threshold : float, optional
         Highest score that passes, compared in the map's type. None: no limit.
+    false_alarms : float, optional
+        How many false matches an image like this may show: a place passes if chance shows no
+        more that are as good. Infinity: as many as there are, but each match tells. None: not
+        asked for.
+    null : Null, optional
+        What chance shows. None: the map's own minima tell, the five lowest left out; more than
+        a few true places among them make the others doubtful, and NaN must tell windows
+        without evidence from scores.
     max_matches : int, optional
-        How many matches at most. None: no limit; but with `threshold` None too, the
-        single best.
+        How many matches at most. None: no limit; but with `threshold` and `false_alarms` None
+        too, the single best.
     min_distance : float, optional
         Drop a candidate closer than this to a better one: Euclidean, between top-left
         pixels. None: go by `max_overlap`.
@@ -59,7 +73,13 @@ def find_peaks(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not of the form above.
+        If an argument is not of the form above; if `null` is of another shape; if false alarms
+        are asked for and a score is below 0.
+
+    Warns
+    -----
+    UserWarning
+        If false alarms are asked for and cannot be told: they are infinite then.
 
     Examples
     --------
@@ -69,107 +89,153 @@ def find_peaks(
     >>> find_peaks(scores, (8, 8), threshold=0.5, min_distance=20)
     <1 match: (10, 10): 0.25>
     """
-    rule = PeakRule(threshold, max_matches, min_distance, max_overlap)
-    scores = as_greys(score_map, "score_map")
-    if scores.ndim != 2 or scores.size == 0:
-        raise ValueError(f"score_map has shape {scores.shape}; it must be (M, N), not empty")
-    shape = _as_shape(shape)
-    scores = np.ascontiguousarray(scores, scores.dtype if scores.dtype.char in _TIES else float)
-    found = rule.suppression(scores.shape, shape, scores.dtype)
-    found.add(scores, last=True)
-    return Matches(as_matches(found.finish(), scores.shape, shape))
+    rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap)
+    scores, shape = as_score_map(score_map, "score_map"), as_shape(shape)
+    chance = None
+    if null is not None:
+        check_null(null)
+        null.check(shape)
+    if null is not None or rule.false_alarms is not None:
+        windows = count_windows([scores])
+        if null is None:
+            lowest = lowest_places([(0, scores)], shape)
+            null = Null(shape, windows, windows, logs_of(lowest.scores), own=True)
+        null.warn_if_undecided()
+        chance = Chance(null, windows)
+    found = take_peaks([(0, scores)], scores.shape, shape, scores.dtype, rule, chance=chance)
+    return Matches(found.matches)
 
 
-@dataclass
-class PeakRule:
-    """Which places of a score map are peaks, checked before there is a map.
+class Chance(NamedTuple):
+    """What chance shows in a search: the law, and how many windows are searched."""
 
-    The fields are the options of `find_peaks`.
+    null: Null
+    windows: int
+
+    @property
+    def joined(self) -> bool:
+        """Whether the map is of logarithms, of false alarms of several measures."""
+        return bool(self.null.parts)
+
+    def log_false_alarms(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithms of false alarms of a map's values."""
+        logs = values if self.joined else logs_of(values)
+        return self.null.log_false_alarms(logs, self.windows)
+
+    def scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores of a map's values: of a joined one the chance of a false alarm."""
+        if not self.joined:
+            return values
+        with np.errstate(over="ignore"):
+            chances = -np.expm1(-np.exp(self.log_false_alarms(values)))
+        return np.where(np.isnan(values), np.nan, chances)
+
+    def most(self, rule: PeakRule) -> float:
+        """Return the logarithm of the most false alarms that pass."""
+        most = math.inf if rule.false_alarms is None else rule.false_alarms
+        if self.joined and rule.threshold is not None and rule.threshold < 1:
+            most = min(most, -math.log1p(-max(rule.threshold, 0.0)))
+        return math.log(most) if most > 0 else -math.inf
+
+    def limit(self, rule: PeakRule) -> float:
+        """Return a value of the map above which nothing passes."""
+        # What rounding makes of a score is to pass, and to be judged by itself.
+        limit = self.null.limit(self.most(rule), self.windows)
+        limit += 1e-6 * max(abs(limit), 1) if math.isfinite(limit) else 0
+        with np.errstate(over="ignore"):
+            return limit if self.joined else float(np.exp(limit))
+
+
+class Peaks(NamedTuple):
+    """Matches, and the lowest value of the map: infinite where there was none."""
+
+    matches: list[Match]
+    lowest: float
+
+
+def take_peaks(
+    bands: Iterable[tuple[int, NDArray[Any]]],
+    extent: tuple[int, ...],
+    shape: tuple[int, int],
+    dtype: np.dtype[Any],
+    rule: PeakRule,
+    *,
+    chance: Chance | None = None,
+    break_ties: TieBreaker | None = None,
+    rows_of: Rows | None = None,
+) -> Peaks:
+    """Take the peaks of a map that comes in bands.
+
+    Parameters
+    ----------
+    bands : iterable of (int, ndarray)
+        First rows, and the bands of rows, from the top down.
+    extent : (int, int)
+        Rows and columns of the map.
+    shape : (int, int)
+        Height and width of the windows.
+    dtype : float32 or float64
+        Of the map.
+    rule : PeakRule
+    chance : Chance, optional
+        Asked for false alarms.
+    break_ties : callable, optional
+        What near-ties are ordered by, before row and column.
+    rows_of : callable, optional
+        Makes rows again, of which but one band is held. None: the band is the whole map.
     """
-
-    threshold: float | None
-    max_matches: int | None
-    min_distance: float | None
-    max_overlap: float
-
-    def __post_init__(self) -> None:
-        if self.threshold is not None:
-            self.threshold = as_number(self.threshold, "threshold")
-        if self.max_matches is not None:
-            self.max_matches = as_integer(self.max_matches, "max_matches", 1)
-        elif self.threshold is None:
-            self.max_matches = 1
-        if self.min_distance is not None:
-            self.min_distance = as_number(self.min_distance, "min_distance", 0)
-        self.max_overlap = as_number(self.max_overlap, "max_overlap", 0, 1)
-
-    def suppression(
-        self,
-        extent: tuple[int, int],
-        shape: tuple[int, int],
-        dtype: np.dtype[Any],
-        break_ties: TieBreaker | None = None,
-    ) -> Suppression:
-        """Begin to find the peaks of a map.
-
-        Parameters
-        ----------
-        extent : (int, int)
-            Rows and columns of the map.
-        shape : (int, int)
-            Height and width of the windows.
-        dtype : float32 or float64
-            Of the map.
-        break_ties : callable, optional
-            What near-ties are ordered by, before row and column.
-        """
-        limit = math.inf
-        if self.threshold is not None:
-            with np.errstate(over="ignore"):
-                limit = float(dtype.type(self.threshold))
-        if self.min_distance is None:
-            reach = _overlap_reach(*shape, self.max_overlap, extent)
-        else:
-            reach = _distance_reach(self.min_distance, extent)
-        return Suppression(reach, limit, self.max_matches, _TIES[dtype.char], break_ties)
+    limit = math.inf if rule.threshold is None else rule.threshold
+    if chance is not None:
+        limit = min(chance.limit(rule), math.inf if chance.joined else limit)
+    rows, columns = extent
+    search = rule.suppression((rows, columns), shape, dtype, break_ties, limit)
+    compared = chance is not None or (rule.max_matches or 1) > 1
+    lowest: list[NDArray[np.floating]] = []
+    for first, band in bands:
+        search.add(band, last=first + len(band) == rows)
+        if compared:
+            lowest.append(np.fmin.reduce(band, axis=1))
+    places = search.finish()
+    alarms: NDArray[np.float64] | None = None
+    if chance is not None:
+        alarms = chance.log_false_alarms(places.scores)
+        believed = alarms <= chance.most(rule) + _ROUNDING
+        places, alarms = places.of(believed), alarms[believed]
+    elsewhere = None
+    if compared and places.rows.size:
+        held = rows_of or (lambda top, bottom: band[top:bottom])
+        elsewhere = best_elsewhere(places, shape, np.concatenate(lowest), held)
+    return Peaks(_as_matches(places, extent, shape, chance, alarms, elsewhere), search.lowest)
 
 
-def as_matches(places: Places, extent: tuple[int, int], shape: tuple[int, int]) -> list[Match]:
-    """Return matches of windows of that shape, in a map of that extent."""
+def _as_matches(
+    places: Places,
+    extent: tuple[int, ...],
+    shape: tuple[int, int],
+    chance: Chance | None,
+    alarms: NDArray[np.float64] | None,
+    elsewhere: NDArray[np.float64] | None,
+) -> list[Match]:
+    """Put together what is known of places; None is what was not asked for."""
+    scores = places.scores if chance is None else chance.scores(places.scores)
+    nothing: list[None] = [None] * scores.size
+    margins: Iterable[float | None] = nothing
+    if elsewhere is not None:
+        best = elsewhere if chance is None else chance.scores(elsewhere)
+        margins = [None if math.isnan(gap) else gap for gap in (best - scores).tolist()]
+    told = nothing if alarms is None else numbers_of(alarms).tolist()
+    found = zip(
+        places.rows.tolist(), places.cols.tolist(), scores.tolist(), told, margins, strict=True
+    )
     return [
-        Match(row, col, *shape, score, on_edge=_on_edge(row, extent[0]) or _on_edge(col, extent[1]))
-        for row, col, score in zip(*(part.tolist() for part in places), strict=True)
-    ]
+        Match(
+            row, col, *shape, score, false_alarms=false_alarms, margin=margin,
+            on_edge=_on_edge(row, extent[0]) or _on_edge(col, extent[1]),
+        )
+        for row, col, score, false_alarms, margin in found
+    ]  # fmt: skip
 
 
 def _on_edge(place: int, extent: int) -> bool:
     """Whether a better place may lie beyond the map; where it has but one there was no choice."""
     return extent > 1 and place in (0, extent - 1)
-
-
-def _as_shape(shape: Any) -> tuple[int, int]:
-    try:
-        height, width = shape
-    except (TypeError, ValueError):
-        given = f"of shape {np.shape(shape)}" if isinstance(shape, np.ndarray) else repr(shape)
-        raise TypeError(f"shape is {given}; it must be (height, width)") from None
-    return as_integer(height, "height", 1), as_integer(width, "width", 1)
-
-
-def _overlap_reach(
-    height: int, width: int, max_overlap: float, shape: tuple[int, ...]
-) -> NDArray[np.int64]:
-    """For each row offset, the largest column offset at which boxes share too much; or -1."""
-    rows = np.arange(float(min(height, shape[0])))[:, None]
-    columns = np.arange(float(min(width, shape[1])))
-    shared = (height - rows) * (width - columns)
-    too_much = shared / (2.0 * height * width - shared) > max_overlap
-    return np.asarray(np.count_nonzero(too_much, axis=1) - 1)
-
-
-def _distance_reach(min_distance: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """For each row offset, the largest column offset that is closer than allowed; or -1."""
-    rows = np.arange(min(shape[0], np.ceil(min_distance)))[:, None]
-    columns = np.arange(min(shape[1], np.ceil(min_distance)))
-    too_close = np.hypot(rows, columns) < min_distance
-    return np.asarray(np.count_nonzero(too_close, axis=1) - 1)

@@ -20,6 +20,7 @@ from .._jit import jit
 # row of them first.
 TieBreaker = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
 
+_EXPECTED = 4096  # candidates of a band: if there are more it is looked through again
 _LEAST_CELL = 16  # side of the cells in which neighbours are looked up
 
 
@@ -99,11 +100,12 @@ class Suppression:
         # The last row waits for the next band, and that of the band before had to wait.
         first = -1 if self._rows else 0
         stop = len(band) - (not last)
-        limit, places = band.dtype.type(self._limit), np.empty((2, 0), np.int64)
+        limit, places = band.dtype.type(self._limit), np.empty((2, _EXPECTED), np.int64)
         number = find_candidates(above, band, first, stop, limit, places)
-        places = np.empty((2, number), np.int64)
-        find_candidates(above, band, first, stop, limit, places)
-        rows, cols = places
+        if number > _EXPECTED:
+            places = np.empty((2, number), np.int64)
+            find_candidates(above, band, first, stop, limit, places)
+        rows, cols = places[:, :number]
         scores = np.where(rows < 0, above[1, cols], band[np.maximum(rows, 0), cols])
         found = Places(rows + self._rows, cols, scores.astype(np.float64))
         self._open = self._open.and_also(found)

@@ -3,6 +3,7 @@
 Each is a small description that is made ready for one template, and then fills score maps.
 """
 
+from .auto import Auto, AutoScorer
 from .base import Measure, Scorer, ask
 from .channel import BINNERS
 from .combined import Highest, Lowest
@@ -22,6 +23,8 @@ __all__ = [
     "NUV",
     "SSD",
     "AdaptiveNUV",
+    "Auto",
+    "AutoScorer",
     "CurvesNUV",
     "FlatTemplateError",
     "Highest",
@@ -36,3 +39,5 @@ __all__ = [
     "ask",
     "name_of",
 ]
+
+NAMED["auto"] = Auto()  # it takes measures by their names itself

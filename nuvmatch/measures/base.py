@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -58,3 +59,9 @@ def ask(scorer: Scorer, name: str, window: NDArray[Any]) -> Any:
     """Ask a scorer for what it may be able to tell of a window: None if it is not."""
     answer = getattr(scorer, name, None)
     return None if answer is None else answer(window)
+
+
+def ask_all(scorers: Iterable[Scorer], name: str, window: NDArray[Any]) -> Any:
+    """Ask several, one after the other, until one can tell: None if none can."""
+    answers = (ask(scorer, name, window) for scorer in scorers)
+    return next((answer for answer in answers if answer not in (None, ())), None)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..engine import Image
 from ..results import ToneCurve
-from .base import Measure, Scorer, ask
+from .auto import Auto
+from .base import Measure, Scorer, ask_all
 from .named import as_measure
 from .template import Template
 
@@ -29,6 +30,8 @@ class Combined:
             )
         parts = tuple(as_measure(measure) for measure in measures)
         for part in parts:
+            if isinstance(part, Auto):
+                raise ValueError('the scores of "auto" do not compare with those of others')
             if getattr(part, "adjusted", False):
                 raise ValueError(
                     f"{part} is adjusted; its scores do not compare with those of another measure"
@@ -61,7 +64,7 @@ class Lowest(Combined):
     Raises
     ------
     ValueError
-        If there are fewer, or one is adjusted: then scores do not compare.
+        If there are fewer, or one is adjusted, or "auto": then scores do not compare.
     """
 
     _choose = np.minimum
@@ -69,6 +72,12 @@ class Lowest(Combined):
 
 class Highest(Combined):
     """The highest of several scores: a window must match by each of the measures.
+
+    ``Highest(NUV(), WindowToPattern())`` asks that each explains the other: a window that shows
+    less than the template, as a bare edge or an icon without its badge does, is a function of the
+    template's greys, but these are none of the window's. It tells what is there from what is not
+    on screens and drawings. On photographs it costs: one grey of the template shows there as many
+    (docs/presence.md, docs/detection.md).
 
     What gives no evidence to one of them, or is refused by its limits, gives none at all.
     Bins and tone curves are those of the first measure that has them.
@@ -81,7 +90,7 @@ class Highest(Combined):
     Raises
     ------
     ValueError
-        If there are fewer, or one is adjusted: then scores do not compare.
+        If there are fewer, or one is adjusted, or "auto": then scores do not compare.
     """
 
     _choose = np.maximum
@@ -107,10 +116,10 @@ class CombinedScorer(Scorer):
 
     def tone_curve(self, window: NDArray[Any]) -> tuple[ToneCurve, ...] | None:
         """Return the tone curve by the first measure that has one."""
-        curves = (ask(scorer, "tone_curve", window) for scorer in self._scorers)
-        return next(filter(None, curves), None)
+        curves: tuple[ToneCurve, ...] | None = ask_all(self._scorers, "tone_curve", window)
+        return curves
 
     def gain(self, window: NDArray[Any]) -> float | None:
         """Return the gain by the first measure that has one."""
-        gains = (ask(scorer, "gain", window) for scorer in self._scorers)
-        return next((gain for gain in gains if gain is not None), None)
+        gain: float | None = ask_all(self._scorers, "gain", window)
+        return gain

@@ -20,10 +20,13 @@ from .template import Template
 # Two pixels in one bin but not in one slice leave open 2 log 2: what is less is rounding.
 _LEAST_OPEN = 1.0
 
+# By `normalize`: how often the entropies of template and window count.
+_WEIGHTS = {"template": (1, 0), "window": (0, 1), "both": (1, 1)}
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MI(Binned):
-    """``1 - I / H`` in [0, 1], H of the template's bins or of the window's.
+    """``1 - I / H`` in [0, 1], H of the template's bins, of the window's, or their mean.
 
     I and H are of histograms: the template's greys are cut as for `NUV`, and the window's
     fall into as many bins of equal width. Colours are pooled: I and H are summed over the
@@ -39,9 +42,11 @@ class MI(Binned):
         the lowest and highest grey of the whole image given, also under a region, outliers
         apart: at either end at most one pixel in 100, and no more than a square image has
         along a side, that are farther from all others than half the range of these.
-    normalize : {"template", "window"}
+    normalize : {"template", "window", "both"}
         Whose entropy to divide by. The template's leaves the order of I as it is; the
-        window's is the paper's nMI.
+        window's is the paper's nMI; with the mean of both it is the symmetric uncertainty,
+        ``1 - 2 I / (H(t) + H(w))`` (Press et al., *Numerical Recipes*, 14.7.4), which orders as
+        Studholme's normalised mutual information does (*Pattern Recognition* 32, 1999).
     """
 
     value_range: tuple[float, float] | None = None
@@ -49,8 +54,7 @@ class MI(Binned):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choices = ("template", "window")
-        self._set(normalize=_checks.one_of(self.normalize, "normalize", choices))
+        self._set(normalize=_checks.one_of(self.normalize, "normalize", tuple(_WEIGHTS)))
         if self.value_range is not None:
             self._set(value_range=_checks.as_range(self.value_range, "value_range"))
 
@@ -86,16 +90,16 @@ class MIScorer(Scorer):
 
     def _score(self, shape: Shape, counts_of: Callable[[int], Counts]) -> NDArray[np.float64]:
         """Add up what each channel leaves open of the other image: ``1 - I / H = (H - I) / H``."""
-        by_window = self._measure.normalize == "window"
+        template, window = _WEIGHTS[self._measure.normalize]
         left_open, window_entropy = np.zeros((2, *shape))
         for c, of_template in enumerate(self._label_terms):
             joint, of_image = np.zeros((2, *shape))
             for counts in counts_of(c):
                 add_terms(counts, self._n_log_n, joint, of_image)
-            left_open += (of_template if by_window else of_image) - joint
+            left_open += template * (of_image - joint) + window * (of_template - joint)
             window_entropy += self._n_log_n[-1] - of_image  # exactly 0 if all are in one bin
         left_open[left_open < _LEAST_OPEN] = 0
-        entropy = window_entropy if by_window else self._label_entropy
+        entropy = template * self._label_entropy + window * window_entropy
         scores = np.full(shape, np.nan)
         np.divide(left_open, entropy, out=scores, where=window_entropy > 0)
         np.minimum(scores, 1, out=scores)

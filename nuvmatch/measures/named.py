@@ -47,5 +47,14 @@ def name_of(measure: Measure) -> str:
     """Return the name of a measure, or how it is written in short."""
     of_its_kind = (name for name, named in NAMED.items() if type(named) is type(measure))
     names = (name for name in of_its_kind if NAMED[name] == measure)
+    kind = type(measure)
+    if kind.__repr__ is object.__repr__ and kind.__str__ is object.__str__:
+        return kind.__name__  # not where it is in memory
     written = str(measure)  # with what curves are learnt from this can be megabytes
     return next(names, written if len(written) <= _LENGTH else f"{written[:_LENGTH]}..")
+
+
+def type_name(measure: Measure) -> str:
+    """Return the name of a measure, or of its type, where others stand beside it."""
+    name = name_of(measure)
+    return name if name in NAMED else type(measure).__name__

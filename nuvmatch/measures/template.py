@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -111,10 +113,49 @@ class Template:
         """Power of two by which greys are multiplied so that no square overflows."""
         return unit_scale(float(abs(self.inside).max()))
 
+    @cached_property
+    def digest(self) -> str:
+        """What tells it from other templates."""
+        parts = b"".join(part.tobytes() for part in (self.greys, self.mask))
+        return hashlib.blake2b(parts, digest_size=8).hexdigest()
+
     @property
     def flat(self) -> bool:
         """Whether all pixels of a channel that count are equal, in each channel."""
         return bool((self.inside.min(axis=1) == self.inside.max(axis=1)).all())
+
+    def mirror_images(self) -> list[Template]:
+        """Return it mirrored left-right, up-down, and both: but for what is the same again."""
+        return self._unlike(
+            lambda part: part[..., ::-1], lambda part: part[..., ::-1, :],
+            lambda part: part[..., ::-1, ::-1],
+        )  # fmt: skip
+
+    def shifted_images(self) -> list[Template]:
+        """Return it with what leaves it on one side come in on the other, by halves and quarters.
+
+        As like it as mirror images, where it has none of its own.
+        """
+        height, width = self.mask.shape
+        half, quarter = (height // 2, width // 2), (height // 4, width // 4)
+        shifts = (half[0], quarter[1]), (quarter[0], half[1]), (-quarter[0], half[1])
+        return self._unlike(*(partial(np.roll, shift=by, axis=(-2, -1)) for by in shifts))
+
+    def _unlike(self, *changes: Callable[[NDArray[Any]], NDArray[Any]]) -> list[Template]:
+        """Return it changed in several ways, but for what equals it, inverted too, or another."""
+        inside = self.inside
+        negative = (inside.max(axis=1) + inside.min(axis=1))[:, None, None] - self.greys
+        negative[:, ~self.mask] = 0
+        found = [self, replace(self, greys=negative)]
+        for change in changes:
+            planes, mask, greys = (
+                np.ascontiguousarray(change(part)) for part in (self.planes, self.mask, self.greys)
+            )
+            if not any((mask == one.mask).all() and (greys == one.greys).all() for one in found):
+                for array in (planes, mask, greys):
+                    array.flags.writeable = False
+                found.append(Template(planes, mask, greys, self.base))
+        return found[2:]
 
     def check_contrast(self) -> None:
         """Refuse a template that is flat where it counts, with a FlatTemplateError."""

@@ -185,3 +185,29 @@ def test_parts_have_the_range_of_the_whole(rng):
     assert part.whole is whole.whole
     assert part.usual_range == whole.usual_range == naive.usual_range(planes)
     assert part.rounded(4).usual_range == whole.usual_range
+
+
+def test_around_a_part_lies_more_of_the_same_image(rng):
+    """As much on each side as there is, until the windows are enough, or it is the whole."""
+    planes, mask = rng.integers(0, 256, (1, 50, 60)).astype(np.uint8), rng.random((50, 60)) < 0.9
+    whole = prepare(planes, mask, 12)
+    part = whole.crop(20, 2, 9, 8)
+    assert (whole.place, part.place, part.crop(3, 1, 4, 5).place) == ((0, 0), (20, 2), (23, 3))
+    assert part.around(7 * 5, (3, 4)) is part
+    for windows in (36, 200, 1000, 2736, 10**6):
+        more = part.around(windows, (3, 4))
+        (top, left), (rows, columns) = more.place, more.shape
+        margin = 20 - top if top else 0
+        assert_array_equal(more.planes, planes[:, top : top + rows, left : left + columns])
+        assert_array_equal(more.bad, ~mask[top : top + rows, left : left + columns])
+        assert (more.form, more.offset, more.grey_range) == (
+            whole.form, whole.offset, whole.grey_range
+        )  # fmt: skip
+        assert top <= 20
+        assert left <= 2
+        assert (rows - 2) * (columns - 3) >= min(windows, 48 * 57)
+        if margin:
+            assert (rows, left) == (9 + 2 * margin, max(2 - margin, 0))
+            assert columns == min(10 + margin, 60) - left
+    assert part.around(10**6, (3, 4)).shape == (50, 60)
+    assert whole.around(10**6, (3, 4)) is whole

@@ -27,9 +27,20 @@ import sklearn.metrics
 
 from benchmarks import scenes
 from benchmarks.detection.__main__ import main
-from benchmarks.detection.experiment import CELLS, MEASURES, judge, make_trial
+from benchmarks.detection.analysis import judge_claims
+from benchmarks.detection.experiment import (
+    AUTO,
+    BASELINES,
+    CELLS,
+    MEASURES,
+    TELLING,
+    find_all,
+    judge,
+    make_trial,
+)
 from benchmarks.detection.page import make_page
 from benchmarks.significance import holm
+from nuvmatch import Matcher
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -65,6 +76,45 @@ def test_the_page_in_the_docs_is_made_of_the_results_beside_it():
     results = json.loads((DOCS / "detection" / "results.json").read_text("utf-8"))
     tables = {name: pd.DataFrame(rows) for name, rows in results.items() if type(rows) is list}
     assert make_page(tables, results) == (DOCS / "detection.md").read_text("utf-8")
+
+
+def test_auto_is_compared_with_all_that_do_not_know_the_family(quick):
+    rates = pd.read_csv(quick / "detection" / "cells.csv")
+    rates = rates.pivot_table("rate", "cell", "measure")
+    margins = pd.read_csv(quick / "detection" / "margins.csv")
+    of_auto = margins[margins["measure"] == AUTO]
+    assert len(of_auto) == 2 * len(CELLS)
+    single = [name for name in MEASURES if "family known" not in name and name != AUTO]
+    for row in of_auto.itertuples():
+        others = {"baselines": list(BASELINES), "all": single}[row.against]
+        best = rates.loc[row.cell, others].max()
+        assert rates.loc[row.cell, row.best] == best
+        assert row.gap == pytest.approx(rates.loc[row.cell, AUTO] - best, abs=1e-5)
+
+
+@pytest.mark.parametrize("measure", TELLING)
+@pytest.mark.parametrize("cell", ["gamma, 0.3", "solarised, 0.15"])
+def test_false_alarms_are_those_that_locate_tells(measure, cell):
+    rows = find_all(cell, 7, [1]).set_index("measure")
+    rng = np.random.default_rng([7, list(CELLS).index(cell), 1])
+    row, col, template, scene, _ = make_trial(cell, 1, scenes.FINAL, rng)
+    found = Matcher(template, MEASURES[measure]).locate(scene, false_alarms=np.inf)
+    told = rows.loc[measure]
+    # Maps in single and double precision differ in their last digits.
+    assert told["best nfa"] == pytest.approx(np.log10(found[0].false_alarms), abs=1e-3)
+    near = [m for m in found if max(abs(m.row - row), abs(m.col - col)) <= 1]
+    assert told["best right"] == (near[:1] == list(found[:1])) == told["found"]
+    if told["nfa"] < np.inf:
+        assert told["nfa"] == pytest.approx(np.log10(near[0].false_alarms), abs=1e-3)
+
+
+def test_claims_are_judged_by_false_alarms():
+    trials = [(-3, -3, True), (0.5, -4, False), (-1.5, -1.5, True), (-0.5, -0.7, False)]
+    rows = pd.DataFrame(trials, columns=["nfa", "best nfa", "best right"])
+    rows = pd.concat([rows.assign(measure=name, found=rows["best right"]) for name in TELLING])
+    table = judge_claims(rows).set_index(["measure", "claim"])
+    assert table.loc[(AUTO, 0.1)].tolist() == [0.5, 0.5, 0.75, pytest.approx(1 / 3)]
+    assert table.loc[(AUTO, 0.01)].tolist() == [0.5, 0.25, 0.5, 0.5]
 
 
 def test_no_photograph_is_both_tuned_on_and_judged():

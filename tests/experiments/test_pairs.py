@@ -11,8 +11,8 @@ for package in ("jinja2", "matplotlib", "pandas", "skimage", "sklearn", "tqdm"):
     pytest.importorskip(package, reason="the experiments need what nuvmatch[bench] brings")
 
 from benchmarks.pairs import MEASURES, hits, main, measure_of
-from nuvmatch import NUV, Match, tones
-from nuvmatch.io import to_grey, write_picture
+from nuvmatch import NUV, Match, Matcher, tones
+from nuvmatch.io import read_image, to_grey, write_picture
 
 pytestmark = [pytest.mark.bench, pytest.mark.compiled]
 
@@ -70,11 +70,44 @@ def test_places_right_are_counted_and_what_is_lost_is_named(folder, capsys):
         assert (row["places right"], row["places"]) == (6, 9)
         assert (row["there"], row["absent"]) == (6 + more, 1)
         assert row["refused"] == 1
+        assert (row["telling"], row["AUC by false alarms"]) == (0, None)  # too small a scene
         assert row["AUC"] == pytest.approx((5 + more) / (6 + more))  # all but the refused one
     printed = capsys.readouterr().out
     assert printed.count("flat: refused: the template of shape (9, 9) is flat") == 2
     assert printed.count("said to be elsewhere: 0.0") == 2
     assert "lost by NUV(bins=6):\n  tests, said" in printed
+
+
+def test_false_alarms_tell_pairs_that_are_there_from_absent_ones(tmp_path, rng, capsys):
+    """The second template is there with noise, and scores worse than flat ones in the absent."""
+    scene, other = rng.integers(0, 256, (2, 150, 150), dtype=np.uint8)
+    noisy = np.clip(scene[50:66, 70:86] + rng.normal(0, 60, (16, 16)), 0, 255).astype(np.uint8)
+    pictures = {"scene": scene, "other": other, "a": scene[20:36, 30:46], "b": noisy}
+    pictures["cut"] = scene[:60, :60]  # leaves fewer than 100 minima
+    for name, picture in pictures.items():
+        write_picture(tmp_path / f"{name}.png", picture)
+    cases = [("scene", "a", "any"), ("scene", "b", "any"), ("other", "a", "absent")]
+    cases += [("other", "b", "absent"), ("cut", "a", "any")]
+    listed = [
+        {"source": "tests", "name": f"{scene} {template}", "kind": kind}
+        | {"scene": f"{scene}.png", "template": f"{template}.png"}
+        for scene, template, kind in cases
+    ]
+    (tmp_path / "cases.json").write_text(json.dumps(listed))
+    report = tmp_path / "report.json"
+    main([str(tmp_path), "--measures", "nuv_adaptive", "Auto()", "--json", str(report)])
+    report = json.loads(report.read_text())
+    for row in report["table"]:
+        assert (row["there"], row["absent"], row["telling"]) == (3, 2, 4)
+        assert row["AUC by false alarms"] == 1
+    for pair in report["pairs"]:
+        scene, template = (read_image(tmp_path / f"{n}.png") for n in pair["name"].split())
+        matcher = Matcher(template, measure_of(pair["measure"]))
+        if pair["minima"] < 100:
+            assert pair["false alarms"] is None
+        else:
+            best = matcher.locate(scene, false_alarms=np.inf)[0]
+            assert pair["false alarms"] == pytest.approx(best.false_alarms)
 
 
 def test_fewer_pairs_are_the_first_ones(folder, capsys):

@@ -3,6 +3,7 @@
 Each stands for its whole kind; sources are issues of the projects named.
 """
 
+import contextlib
 import pickle
 
 import numpy as np
@@ -41,7 +42,9 @@ def test_made_templates_are_found(kind, measure, dtype):
     template = MADE[kind].astype(dtype)
     scene = np.random.default_rng(0).normal(0, 0.02, (60, 70))
     scene[17:38, 30:51] += 3 * template
-    assert place(scene.astype(dtype), template, measure) == (17, 30)
+    few = measure == "auto"  # places, to learn from
+    with pytest.warns(match="no measure can tell") if few else contextlib.nullcontext():
+        assert place(scene.astype(dtype), template, measure) == (17, 30)
 
 
 FILTERS = {

@@ -108,5 +108,5 @@ def test_no_more_than_a_seam_waits(options, rng, monkeypatch):
     image = rng.integers(0, 256, (400, 90)).astype(np.uint8)
     matcher = nuvmatch.Matcher(image[150:162, 30:41])
     whole = matcher.locate(image, **options)
-    monkeypatch.setattr(nuvmatch.matcher, "_WINDOWS_HELD", 1000)
+    monkeypatch.setattr(nuvmatch.measures.bands, "WINDOWS_HELD", 1000)
     assert matcher.locate(image, **options) == whole

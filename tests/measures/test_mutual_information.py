@@ -49,6 +49,9 @@ def test_both_normalisations_together_are_scikit_images(rng):
     # With I = 1: H(A) = 1 / by_template, H(B) = 1 / by_window, H(A, B) = H(A) + H(B) - 1.
     both = 1 / by_template + 1 / by_window
     assert both / (both - 1) == pytest.approx(theirs)
+    # Ours by both is 1 - 2 I / (H(A) + H(B)), and I = H(A) + H(B) - H(A, B).
+    by_both = nuvmatch.score(window, template, MI(**ends, normalize="both"))
+    assert 1 / (1 - (1 - by_both) / 2) == pytest.approx(theirs)
 
 
 def test_any_change_of_tones_is_a_perfect_match(rng):
@@ -56,9 +59,32 @@ def test_any_change_of_tones_is_a_perfect_match(rng):
     window = np.array([200, 3, 77, 140])[template]
     assert nuvmatch.score(window, template, MI(value_range=(0, 255))) == 0
     assert nuvmatch.score(window, template, "nmi") == 0
+    assert nuvmatch.score(window, template, MI(value_range=(0, 255), normalize="both")) == 0
 
 
-@pytest.mark.parametrize("normalize", ["template", "window"])
+def test_by_both_entropies_it_is_symmetric(rng):
+    first, second = rng.integers(0, 5, (2, 9, 10, 3))
+    second[first == 2] = 1
+    for patch in (first, second):
+        patch[0, :5] = np.arange(5)[:, None]
+    for a, b in ((first, second), (first[..., 0], second[..., 0])):
+        measure = MI(bins=range(6), value_range=(0, 5), normalize="both")
+        forth, back = nuvmatch.score(a, b, measure), nuvmatch.score(b, a, measure)
+        shared, entropies = 0.0, 0.0  # of all channels
+        planes = zip(naive.as_channels(a), naive.as_channels(b), strict=True)
+        for x, y in ((x.ravel(), y.ravel()) for x, y in planes):
+            shared += information(x, y)
+            entropies += information(x, x) + information(y, y)
+        assert forth == pytest.approx(back, abs=1e-12)
+        assert forth == pytest.approx(1 - 2 * shared / entropies, abs=1e-12)
+        by_one = [
+            nuvmatch.score(a, b, MI(bins=range(6), value_range=(0, 5), normalize=n))
+            for n in ("template", "window")
+        ]
+        assert min(by_one) < forth < max(by_one)
+
+
+@pytest.mark.parametrize("normalize", ["template", "window", "both"])
 @pytest.mark.parametrize("channels", [(), (3,)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64])
 def test_what_tells_all_scores_0_exactly(normalize, channels, dtype, rng):
@@ -73,7 +99,7 @@ def test_what_tells_all_scores_0_exactly(normalize, channels, dtype, rng):
         assert np.count_nonzero(matcher.score_map(image) == 0) == 1
 
 
-@pytest.mark.parametrize("normalize", ["template", "window"])
+@pytest.mark.parametrize("normalize", ["template", "window", "both"])
 def test_one_pixel_of_many_is_no_rounding(normalize, rng):
     template = (rng.random((100, 90)) < 0.5).astype(np.uint8)
     window = template.copy()

@@ -1,0 +1,151 @@
+"""Score maps of one image in bands of rows: kept if one band is all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine import Image
+from .base import Scorer
+
+# Windows whose scores are held at a time. The rows that two bands share are read twice, so
+# bands are not too low; most images are done in one.
+WINDOWS_HELD = 2**23
+
+Combine = Callable[[NDArray[Any]], NDArray[Any]]  # bands of several maps to one
+
+
+class Bands:
+    """Score maps of one image, one for each scorer.
+
+    Parameters
+    ----------
+    scorers : sequence of Scorer
+    image : Image
+    shape : (int, int)
+        Height and width of the template.
+    dtype : float32 or float64
+        Of the maps.
+    n_threads : int
+        Most threads to use.
+
+    Attributes
+    ----------
+    extent : (int, int)
+        Rows and columns of the maps; 0 where the image is smaller than the template.
+    """
+
+    def __init__(
+        self,
+        scorers: Sequence[Scorer],
+        image: Image,
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        n_threads: int,
+    ) -> None:
+        self._scorers = scorers
+        self.image = image
+        self._shape = shape
+        self.dtype = dtype
+        self._n_threads = n_threads
+        rows, columns = image.shape
+        self.extent = max(rows - shape[0] + 1, 0), max(columns - shape[1] + 1, 0)
+        self._whole: NDArray[Any] | None = None
+        self._made: dict[Hashable, ScoreMap] = {}
+
+    def __iter__(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield first rows, and bands of shape (scorers, rows, columns), each in turn."""
+        rows, columns = self.extent
+        if self._whole is None and rows * columns <= WINDOWS_HELD:
+            self._whole = self.rows(0, rows)
+        if self._whole is not None:
+            yield 0, self._whole
+            return
+        number = -(-rows // max(WINDOWS_HELD // columns, 1))
+        firsts = [rows * i // number for i in range(number + 1)]
+        held = np.empty((len(self._scorers), -(-rows // number), columns), self.dtype)
+        for first, stop in pairwise(firsts):
+            yield first, self._fill(first, held[:, : stop - first])
+
+    def by(self, scorers: Sequence[Scorer]) -> Bands:
+        """Return score maps of the same image by other scorers."""
+        return Bands(scorers, self.image, self._shape, self.dtype, self._n_threads)
+
+    def one(self, i: int) -> ScoreMap:
+        """Return the map by one of the scorers."""
+        return self.made(i, itemgetter(i), self.dtype)
+
+    def made(self, key: Hashable, combine: Combine, dtype: np.dtype[Any]) -> ScoreMap:
+        """Return a map that is made of these; the same for the same key."""
+        return self._made.setdefault(key, ScoreMap(self, combine, dtype))
+
+    def around(self, windows: int) -> Bands:
+        """Return score maps of more of the image, until these have so many windows."""
+        image = self.image.around(windows, self._shape)
+        if image is self.image:
+            return self
+        return Bands(self._scorers, image, self._shape, self.dtype, self._n_threads)
+
+    def rows(self, first: int, stop: int) -> NDArray[Any]:
+        """Return some rows of the maps, shape (scorers, rows, columns)."""
+        if self._whole is not None:
+            return self._whole[:, first:stop]
+        shape = (len(self._scorers), stop - first, self.extent[1])
+        return self._fill(first, np.empty(shape, self.dtype))
+
+    def _fill(self, first: int, out: NDArray[Any]) -> NDArray[Any]:
+        height = out.shape[1] + self._shape[0] - 1
+        under = self.image
+        if height != under.shape[0]:
+            under = under.crop(first, 0, height, under.shape[1])
+        for scorer, scores in zip(self._scorers, out, strict=True):
+            scorer.fill(under, scores, self._n_threads)
+        return out
+
+
+class ScoreMap:
+    """One map made of several, as they come.
+
+    Parameters
+    ----------
+    bands : Bands
+    combine : callable
+        Makes a band of the map, (rows, columns), of one of `bands`.
+    dtype : float32 or float64
+        Of the map.
+    """
+
+    def __init__(self, bands: Bands, combine: Combine, dtype: np.dtype[Any]) -> None:
+        self._bands = bands
+        self._combine = combine
+        self.dtype = dtype
+        self.extent = bands.extent
+        self._whole: NDArray[Any] | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield first rows, and bands of shape (rows, columns), each in turn."""
+        if self._whole is not None:
+            yield 0, self._whole
+            return
+        for first, maps in self._bands:
+            band = self._combine(maps)
+            if len(band) == self.extent[0]:
+                self._whole = band
+            yield first, band
+
+    def rows(self, first: int, stop: int) -> NDArray[Any]:
+        """Return some rows of the map."""
+        if self._whole is not None:
+            return self._whole[first:stop]
+        return self._combine(self._bands.rows(first, stop))
+
+    @cached_property
+    def windows(self) -> int:
+        """How many of the scores are evidence."""
+        return sum(int(np.count_nonzero(~np.isnan(band))) for _, band in self)

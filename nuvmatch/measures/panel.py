@@ -1,0 +1,210 @@
+"""What chance shows of a template: decoys are sought where it is, mirror images of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import silence, warn
+from ..finding import (
+    Null,
+    count_windows,
+    logs_of,
+    lowest_places,
+    tail_size,
+    true_size,
+    windows_of,
+    without_true,
+)
+from ..finding.suppression import NOWHERE
+from .bands import WINDOWS_HELD, Bands, Combine, ScoreMap
+from .base import Measure, Scorer
+from .joining import AGREE, evidence, join
+from .named import name_of, type_name
+from .ncc import NCC
+from .template import Template
+
+# Each decoy is sought on this share of the windows, but on so many and in so many places at least.
+SHARE, _WINDOWS, _PLACES = 0.2, 2**18, 150
+_NEARLY_ALL = 0.7  # is as soon done as all
+_ENOUGH = 8  # tails of places, of which those are dropped that are where the template is
+_STRIP = 4  # templates: no less high is what is searched of an image
+_APART = 2**40  # rows, between images
+
+Maps = Sequence[tuple[int, NDArray[Any]]]  # first rows, and score maps
+
+
+class Panel:
+    """A template by one measure or several, and its mirror images.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+    scorers : sequence of Scorer
+        The same, made ready for the template.
+    template : Template
+    name : str
+        Of the measure, or of what joins several.
+    """
+
+    def __init__(
+        self,
+        measures: Sequence[Measure],
+        scorers: Sequence[Scorer],
+        template: Template,
+        name: str,
+    ) -> None:
+        self.measures = measures
+        self.scorers = scorers
+        self._template = template
+        self.name = name
+        self.names = tuple(map(name_of, measures))
+        height, width = template.mask.shape
+        self.shape = height, width
+
+    @cached_property
+    def _mirror_images(self) -> list[Template]:
+        return self._template.mirror_images()
+
+    @cached_property
+    def _decoys(self) -> list[list[Scorer]]:
+        """Each decoy by all measures."""
+        with silence():  # whoever prepared the template has been warned
+            return [
+                [measure.prepare(decoy) for measure in self.measures]
+                for decoy in self._mirror_images or self._template.shifted_images()
+            ]
+
+    @property
+    def has_decoys(self) -> bool:
+        """Whether there is any: a template may equal all that could be."""
+        return bool(self._decoys)
+
+    def learn(self, searches: Sequence[Bands], share: float) -> Null:
+        """Learn what chance shows in images; warn where they do not show it well.
+
+        Parameters
+        ----------
+        searches : sequence of Bands
+            Of the template, by all measures, in each image; a small part of one does not show
+            enough, so that more of it is searched.
+        share : float
+            Of the windows, on which each decoy is sought.
+        """
+        searches = [search.around(windows_of(_PLACES, self.shape)) for search in searches]
+        null = self._learn(searches, share)
+        if null.decides and not self._mirror_images:
+            stands_in = (
+                "by the template shifted by halves and quarters, right within a factor of two"
+                if self.has_decoys
+                else "by the lowest scores of the image itself, less the five lowest: too many, "
+                "if it is there more often"
+            )
+            warn(
+                "the template equals its mirror images, which are the decoys of others; false "
+                f"alarms are told {stands_in}"
+            )
+        null.warn_if_undecided()
+        return null
+
+    def _learn(self, searches: Sequence[Bands], share: float) -> Null:
+        decoys = self._seek_decoys(searches, share)
+
+        def law(ours: Sequence[ScoreMap], combine: Combine, **about: Any) -> Null:
+            theirs = [(first, combine(maps)) for first, maps in decoys]
+            return self._law(ours, theirs, **about)
+
+        parts = tuple(
+            law([search.one(i) for search in searches], itemgetter(i), measure=name)
+            for i, name in enumerate(self.names)
+        )
+        if len(parts) == 1:
+            return parts[0]
+        if not any(part.decides for part in parts):
+            return Null(self.shape, 0, 0, np.empty(0), self.name, parts=parts)
+        joined = [self._joined(search, parts) for search in searches]
+        return law(joined, partial(join, parts=parts), measure=self.name, parts=parts)
+
+    def check(self, null: Null) -> None:
+        """Refuse what was learnt of another template's shape, or by other measures."""
+        parts = len(self.names) if self.joins else 0
+        null.check(self.shape, self.name, self._template.digest, parts)
+
+    @property
+    def joins(self) -> bool:
+        """Whether there are several measures."""
+        return len(self.names) > 1
+
+    def map_by(self, null: Null, bands: Bands) -> ScoreMap:
+        """Return the map whose values `null` is of: by "ncc" if no measure can decide."""
+        if not self.joins:
+            return bands.one(0)
+        if any(part.decides for part in null.parts):
+            return self._joined(bands, null.parts)
+        return bands.by([NCC().prepare(self._template)]).one(0)
+
+    def _joined(self, bands: Bands, parts: tuple[Null, ...]) -> ScoreMap:
+        return bands.made(parts, partial(join, parts=parts), np.dtype(np.float64))
+
+    def name_at(self, null: Null, bands: Bands, row: int, col: int) -> str:
+        """Tell which measure, or which of several, speaks for a place."""
+        if not self.joins:
+            return self.name
+        if not any(part.decides for part in null.parts):
+            return "auto (ncc)"
+        said = evidence(bands.rows(row, row + 1)[:, 0, col], null.parts)
+        order = np.argsort(said, kind="stable")[:AGREE]
+        spoke = (type_name(self.measures[i]) for i in order if said[i] < np.inf)
+        return f"auto ({', '.join(spoke)})"
+
+    def _law(self, ours: Sequence[ScoreMap], decoys: Maps, **about: Any) -> Null:
+        """Learn from the maps of decoys or, if there are none, from those of the template."""
+        windows, found = 0, NOWHERE
+        for i, one in enumerate(ours):
+            for first, scores in one:
+                of_band = count_windows([scores])
+                number = 2 * true_size(of_band, self.shape) if self.has_decoys else None
+                lowest = lowest_places([(i * _APART + first, scores)], self.shape, number)
+                found = found.and_also(lowest)
+                windows += of_band
+        found = found.of(np.argsort(found.scores, kind="stable"))
+        sample, learnt = windows, found
+        if self.has_decoys:
+            sample = count_windows([scores for _, scores in decoys])
+            learnt = lowest_places(decoys, self.shape, _ENOUGH * tail_size(sample, self.shape))
+        logs = learnt.scores if about.get("parts") else logs_of(learnt.scores)
+        each = windows // len(ours)
+        about |= {"template": self._template.digest, "own": not self.has_decoys}
+        null = Null(self.shape, each, sample, logs, **about)
+        return without_true(found, learnt, null, windows) if self.has_decoys else null
+
+    def _seek_decoys(self, searches: Sequence[Bands], share: float) -> Maps:
+        """Seek each decoy in strips of the images, each in others if there is room."""
+        of_all = sum(search.extent[0] * search.extent[1] for search in searches)
+        least = max(_WINDOWS, windows_of(_PLACES, self.shape))
+        wanted = min(max(share * of_all, least), WINDOWS_HELD)
+        share = wanted / of_all if wanted < _NEARLY_ALL * of_all else 1.0
+        found = []
+        for i, search in enumerate(searches):
+            strips = _strips(search.extent[0], share, len(self._decoys), _STRIP * self.shape[0])
+            for decoy, of_decoy in zip(self._decoys, strips, strict=True):
+                sought = search.by(decoy)
+                found += [(i * _APART + top, sought.rows(top, bottom)) for top, bottom in of_decoy]
+        return found
+
+
+def _strips(rows: int, share: float, decoys: int, least: int) -> list[list[tuple[int, int]]]:
+    """Deal out strips of rows, first and behind the last, that share to each decoy."""
+    wanted = round(share * rows)
+    if share == 1 or wanted < 1:
+        return [[(0, rows)] for _ in range(decoys)]
+    number = max(wanted // least, 1)
+    height = -(-wanted // number)
+    step = (rows - height) / max(number * decoys - 1, 1)
+    tops = [round(i * step) for i in range(number * decoys)]
+    return [[(top, top + height) for top in tops[i::decoys]] for i in range(decoys)]
