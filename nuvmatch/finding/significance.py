@@ -50,7 +50,7 @@ _SURE = math.log(0.01)
 _LEAST_SLOPE = 0.0005
 _ZERO = math.log(1e-4)  # so much below where the tail ends a score is 0, and none is below it
 _ROUNDING = 1e-12
-_SAMPLED = 8  # the first columns, one in so many, show how low scores are
+_SAMPLED = 16  # the first columns, one in so many, show how low scores are
 
 
 class Tail(NamedTuple):
@@ -396,7 +396,13 @@ def true_size(windows: int, shape: tuple[int, int]) -> int:
 
 def count_windows(maps: Iterable[NDArray[Any]]) -> int:
     """Count the scores that are evidence."""
-    return sum(int(np.count_nonzero(~np.isnan(scores))) for scores in maps)
+    return sum(_count(scores) for scores in maps)
+
+
+def _count(scores: NDArray[Any]) -> int:
+    if scores.size == 0 or not np.isnan(scores.min()):  # no NaN, which is soon seen
+        return scores.size
+    return int(np.count_nonzero(~np.isnan(scores)))
 
 
 def numbers_of(logs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -421,7 +427,10 @@ def logs_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def lowest_places(
-    bands: Sequence[tuple[int, NDArray[Any]]], shape: tuple[int, int], number: int | None = None
+    bands: Sequence[tuple[int, NDArray[Any]]],
+    shape: tuple[int, int],
+    number: int | None = None,
+    like: tuple[NDArray[np.float64], int] = (np.empty(0), 0),
 ) -> Places:
     """Find places that do not overlap much, in maps each by itself, lowest first.
 
@@ -433,16 +442,21 @@ def lowest_places(
         Of the windows, in pixels.
     number : int, optional
         How many are enough; there may be some more. None: all.
+    like : (ndarray, int)
+        The lowest scores of places among so many windows like these, ascending, if they are
+        known: it saves time.
     """
-    if number is None:
-        return _places_up_to(math.inf, bands, shape)
-    part = [(0, band[:, : -(-band.shape[1] // _SAMPLED)]) for _, band in bands]
-    sample = _places_up_to(math.inf, part, shape).scores
-    wanted = 2 * number // _SAMPLED
-    if wanted < sample.size:
-        found = _places_up_to(float(sample[wanted]), bands, shape)
-        if found.rows.size >= number:
-            return found
+    if number is not None:
+        scores, windows = like
+        if not windows:
+            part = [(0, band[:, : -(-band.shape[1] // _SAMPLED)]) for _, band in bands]
+            scores = _places_up_to(math.inf, part, shape).scores
+            windows = sum(band.size for _, band in part)
+        wanted = 2 * number * windows // max(sum(band.size for _, band in bands), 1)
+        if wanted < scores.size:
+            found = _places_up_to(float(scores[wanted]), bands, shape)
+            if found.rows.size >= number:
+                return found
     return _places_up_to(math.inf, bands, shape)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import Image
+from ..finding import count_windows
 from .base import Scorer
 
 # Windows whose scores are held at a time. The rows that two bands share are read twice, so
@@ -148,4 +149,4 @@ class ScoreMap:
     @cached_property
     def windows(self) -> int:
         """How many of the scores are evidence."""
-        return sum(int(np.count_nonzero(~np.isnan(band))) for _, band in self)
+        return count_windows(band for _, band in self)

@@ -164,19 +164,23 @@ class Panel:
 
     def _law(self, ours: Sequence[ScoreMap], decoys: Maps, **about: Any) -> Null:
         """Learn from the maps of decoys or, if there are none, from those of the template."""
+        sample, learnt = 0, NOWHERE
+        if self.has_decoys:
+            sample = count_windows([scores for _, scores in decoys])
+            learnt = lowest_places(decoys, self.shape, _ENOUGH * tail_size(sample, self.shape))
         windows, found = 0, NOWHERE
         for i, one in enumerate(ours):
             for first, scores in one:
                 of_band = count_windows([scores])
                 number = 2 * true_size(of_band, self.shape) if self.has_decoys else None
-                lowest = lowest_places([(i * _APART + first, scores)], self.shape, number)
+                lowest = lowest_places(
+                    [(i * _APART + first, scores)], self.shape, number, (learnt.scores, sample)
+                )
                 found = found.and_also(lowest)
                 windows += of_band
         found = found.of(np.argsort(found.scores, kind="stable"))
-        sample, learnt = windows, found
-        if self.has_decoys:
-            sample = count_windows([scores for _, scores in decoys])
-            learnt = lowest_places(decoys, self.shape, _ENOUGH * tail_size(sample, self.shape))
+        if not self.has_decoys:
+            sample, learnt = windows, found
         logs = learnt.scores if about.get("parts") else logs_of(learnt.scores)
         each = windows // len(ours)
         about |= {"template": self._template.digest, "own": not self.has_decoys}

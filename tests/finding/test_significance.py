@@ -66,8 +66,8 @@ def test_the_lowest_places_are_those_of_the_loops(seed, shape):
     }
 
 
-@given(seeds, st.integers(1, 40))
-def test_of_so_many_places_none_is_lower_than_those_found(seed, number):
+@given(seeds, st.integers(1, 40), st.booleans())
+def test_of_so_many_places_none_is_lower_than_those_found(seed, number, others_known):
     rng = np.random.default_rng(seed)
     maps = [(0, random_map(rng)), (1000, random_map(rng))]
     everywhere = sorted(
@@ -75,7 +75,9 @@ def test_of_so_many_places_none_is_lower_than_those_found(seed, number):
         for first, scores in maps
         for score, row, col in naive.lowest_places(scores, SHAPE)
     )
-    found = lowest_places(maps, SHAPE, number)
+    others = random_map(rng)
+    like = (np.array(scores_of(others, SHAPE)), others.size) if others_known else (np.empty(0), 0)
+    found = lowest_places(maps, SHAPE, number, like)
     assert min(number, len(everywhere)) <= found.rows.size <= len(everywhere)
     assert found.scores.tolist() == [score for score, *_ in everywhere[: found.rows.size]]
 
