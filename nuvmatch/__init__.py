@@ -8,6 +8,7 @@ from ._jit import clear_cache
 from ._version import __version__
 from .compiling import warmup
 from .finding import Null, find_peaks
+from .following import track
 from .functions import locate, match_template, score, score_map
 from .matcher import Matcher
 from .measures import (
@@ -25,6 +26,7 @@ from .measures import (
     WindowToPattern,
 )
 from .results import Match, Matches, ToneCurve
+from .shifting import shifts
 
 __all__ = [
     "MI",
@@ -52,8 +54,10 @@ __all__ = [
     "match_template",
     "score",
     "score_map",
+    "shifts",
     "theory",
     "tones",
+    "track",
     "warmup",
 ]
 

@@ -75,6 +75,7 @@ def locate(
     max_matches: int | None = None,
     min_distance: float | None = None,
     max_overlap: float = 0.25,
+    subpixel: bool | str = False,
     n_threads: int | None = None,
 ) -> Matches:
     """Find the places of an image where a template matches best.
@@ -83,7 +84,7 @@ def locate(
     ----------
     image, image_mask, region
         As for `Matcher.locate`.
-    threshold, false_alarms, null, max_matches, min_distance, max_overlap
+    threshold, false_alarms, null, max_matches, min_distance, max_overlap, subpixel
         As for `Matcher.locate`.
     template, measure, mask, nodata, n_threads
         As for `Matcher`.
@@ -112,7 +113,7 @@ def locate(
     return matcher.locate(
         pixels, image_mask=image_mask, region=region, threshold=threshold,
         false_alarms=false_alarms, null=null, max_matches=max_matches,
-        min_distance=min_distance, max_overlap=max_overlap,
+        min_distance=min_distance, max_overlap=max_overlap, subpixel=subpixel,
     )  # fmt: skip
 
 

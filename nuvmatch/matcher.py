@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import _checks
 from .binning import Binning
 from .engine import Image, available_cpus, prepare, replace_nan
-from .finding import Chance, Null, PeakRule, check_null, take_peaks
-from .measures import FlatTemplateError, Measure, Template, as_measure, ask, name_of
+from .finding import PRECISE, Chance, Null, PeakRule, check_null, take_peaks, to_fraction
+from .measures import NUV, FlatTemplateError, Measure, Template, as_measure, ask, name_of
 from .measures.bands import Bands, ScoreMap
 from .measures.near_ties import NearTies
 from .measures.panel import SHARE, Panel
+from .measures.precise import Precise
 from .measures.units import Greys, unit_of
 from .results import Match, Matches, ToneCurve
 
@@ -213,6 +214,7 @@ class Matcher:
         max_matches: int | None = None,
         min_distance: float | None = None,
         max_overlap: float = 0.25,
+        subpixel: bool | str = False,
     ) -> Matches:
         """Find the places where the template matches best.
 
@@ -230,6 +232,11 @@ class Matcher:
         null : Null, optional
             What chance shows, from `calibrate`. None: decoys tell, the template's mirror images
             sought in the same image (in some fifth of a large one, and around a small region).
+        subpixel : bool or "precise"
+            Tell `Match.center` to a fraction of a pixel, and how exact it is (`Match.sigma`). True:
+            by the scores around the place. "precise": by its pixels, with the tone curve of the
+            template's bins; a few milliseconds a match, and some four times as exact on
+            photographs.
 
         Returns
         -------
@@ -257,7 +264,7 @@ class Matcher:
         comes first. Only where a pattern repeats itself so often that reading all these windows
         would take a second or more, they come by place. The map is never held whole.
         """
-        rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap)
+        rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap, subpixel)
         if null is not None:
             check_null(null)
             self._panel.check(null)
@@ -272,7 +279,11 @@ class Matcher:
         )  # fmt: skip
         if transparent and math.isinf(found.lowest):
             _warn_of_alpha()
-        return Matches(self._complete(match, bands, chance, row, column) for match in found.matches)
+        matches = found.matches
+        if rule.subpixel:
+            precisely = rule.subpixel == PRECISE
+            matches = [self._to_fraction(match, bands, chance, precisely) for match in matches]
+        return Matches(self._complete(match, bands, chance, row, column) for match in matches)
 
     def calibrate(self, *images: ArrayLike, image_mask: ArrayLike | None = None) -> Null:
         """Learn what chance shows in images, for any number of others like them.
@@ -418,6 +429,28 @@ class Matcher:
         self, image: Image, rows: NDArray[np.int64], cols: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         return self._near_ties.order(image, self._threads, rows, cols)
+
+    @cached_property
+    def _precise(self) -> Precise | None:
+        """What places windows by their pixels, if the template can be cut into bins."""
+        try:
+            return Precise(self.bins or NUV().prepare(self._template).bins)
+        except ValueError:
+            return None
+
+    def _to_fraction(
+        self, match: Match, bands: Bands, chance: Chance | None, precisely: bool
+    ) -> Match:
+        """Place a match to a fraction of a pixel: by scores, and then by its pixels if asked."""
+        null = None if chance is None else chance.null
+        around = partial(self._panel.scores_around, null, bands)
+        match = to_fraction(match, bands.extent, around, self._template.inside.size)
+        if not precisely or self._precise is None or match.sigma in (0, math.inf):
+            return match
+        found = self._precise.place(bands.image, match.row, match.col, match.offset)
+        if found is None:
+            return match
+        return dataclasses.replace(match, offset=found.offset, sigma=found.sigma)
 
     @property
     def _threads(self) -> int:

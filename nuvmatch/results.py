@@ -69,8 +69,12 @@ class Match:
         The lowest score of all windows that share no pixel with this one, minus its own: negative
         if another is better; by "auto" a difference of chances. None unless false alarms or
         several matches are asked for, or if there is no such window.
-    sigma : None
-        How exact its place is: not told yet.
+    offset : (float, float)
+        How far beside the window's the center is, in rows and columns: zeros unless a fraction
+        of a pixel was asked for.
+    sigma : float or None
+        Standard deviation of the center, along rows and along columns, in pixels: infinite where
+        that cannot be told (at the border, on a plateau), None unless it was asked for.
     """
 
     row: int
@@ -86,6 +90,7 @@ class Match:
     measure: str | None = None
     false_alarms: float | None = None
     margin: float | None = None
+    offset: tuple[float, float] = (0.0, 0.0)
     sigma: float | None = None
     on_edge: bool = False
 
@@ -125,8 +130,12 @@ class Match:
 
     @property
     def center(self) -> tuple[float, float]:
-        """``(row, col)`` of the window's middle, between two pixels for even sizes."""
-        return self.row + (self.height - 1) / 2, self.col + (self.width - 1) / 2
+        """``(row, col)`` of its middle: of the window's, between two pixels for even sizes.
+
+        To a fraction of a pixel where that was asked for (`offset`).
+        """
+        row, col = self.row + (self.height - 1) / 2, self.col + (self.width - 1) / 2
+        return row + self.offset[0], col + self.offset[1]
 
     @property
     def click(self) -> tuple[int, int]:
@@ -136,7 +145,7 @@ class Match:
     @property
     def corners(self) -> tuple[tuple[float, float], ...]:
         """``(row, col)`` of the corner pixels, clockwise from the template's top left."""
-        top, left = float(self.row), float(self.col)
+        top, left = self.row + self.offset[0], self.col + self.offset[1]
         bottom, right = top + self.height - 1, left + self.width - 1
         return (top, left), (top, right), (bottom, right), (bottom, left)
 

@@ -60,6 +60,30 @@ def test_a_best_place_that_may_be_chance_is_told_with_a_word(capsys):
 
 
 @pytest.mark.compiled
+def test_centers_are_told_to_a_fraction_where_that_is_asked_for(capsys):
+    for options, subpixel in ((["--subpixel"], True), (["--subpixel", "precise"], "precise")):
+        assert run(*options, "--max-matches", "2", "--json") == 0
+        found = json.loads(capsys.readouterr().out)["matches"]
+        expected = nuvmatch.locate(SCENE, TEMPLATE, max_matches=2, subpixel=subpixel)
+        assert [(m["center_row"], m["center_col"]) for m in found] == [m.center for m in expected]
+        assert [m["sigma"] for m in found] == [m.sigma for m in expected]
+        assert run(*options) == 0
+        *_, center_row, center_col, sigma = capsys.readouterr().out.splitlines()[2].split()
+        assert float(center_row) == pytest.approx(expected[0].center[0], abs=0.006)
+        assert float(center_col) == pytest.approx(expected[0].center[1], abs=0.006)
+        assert float(sigma) == pytest.approx(expected[0].sigma, abs=0.006)
+    assert run("--json") == 0
+    assert json.loads(capsys.readouterr().out)["matches"][0]["sigma"] is None
+    with pytest.raises(SystemExit, match="2"):
+        run("--subpixel", "exact")
+
+
+def test_a_sigma_that_cannot_be_told_is_null_in_json(capsys):
+    io.write_picture("corner.png", SCENE[:10, :12])
+    assert run("--subpixel", "--json", template="corner.png") == 0
+    assert json.loads(capsys.readouterr().out)["matches"][0]["sigma"] is None
+
+
 def test_false_alarms_let_nothing_through_that_chance_shows(capsys):
     noise = np.random.default_rng(3).integers(0, 256, (90, 110)).astype(np.uint8)
     io.write_picture("noise.png", noise)

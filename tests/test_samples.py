@@ -55,6 +55,28 @@ def test_one_matcher_finds_the_template_in_every_scene(capsys):
     assert all("row 130, column 254" in line for line in lines)
 
 
+def test_what_moves_through_a_video_is_followed_lost_and_found_again(capsys):
+    sample = load("follow_video")
+    sample.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == sample.FRAMES
+    for number, line in enumerate(lines):
+        assert ("lost" in line) == (number in sample.HIDDEN)
+        if "lost" not in line:
+            center = [float(text) for text in re.findall(r"\d+\.\d+", line)[:2]]
+            truth = (87.5 + 3 * number, 57.5 + 6 * number)
+            assert center == pytest.approx(truth, abs=0.2)
+
+
+def test_the_field_of_shifts_is_drawn(tmp_path, capsys):
+    pytest.importorskip("matplotlib").use("agg")
+    load("show_shifts").main(tmp_path / "shifts.png")
+    sure, error = re.findall(r"^(\d+) of .* error (\S+) px", capsys.readouterr().out)[0]
+    assert int(sure) > 30
+    assert float(error) < 0.2
+    assert read_image(tmp_path / "shifts.png").shape[:2] == (550, 700)
+
+
 def test_a_measure_of_ones_own_finds_the_template(capsys):
     load("own_measure").main()
     lines = capsys.readouterr().out.splitlines()

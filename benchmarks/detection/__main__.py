@@ -13,19 +13,22 @@ pixels that a bin holds at least.
 import sys
 from pathlib import Path
 
-from .. import scenes
+from .. import icons, scenes, screens
 from ..environment import environment
 from ..jobs import score_all
 from ..reporting import make_parser, write_figures, write_tables, write_text
-from . import experiment, joined
+from . import experiment, joined, on_screens
 from .analysis import tabulate
 from .experiment import CELLS, find_all, tune_all, tune_bins_of_all
 from .figures import draw
+from .on_screens import find_icons
 from .page import make_page
 
+SOURCES = [Path(module.__file__) for module in (scenes, experiment, joined)]
+OF_SCREENS = [Path(module.__file__) for module in (icons, screens, on_screens)]
 
-def run(function, cells, options):
-    sources = [Path(module.__file__) for module in (scenes, experiment, joined)]
+
+def run(function, cells, options, sources=SOURCES):
     groups = dict.fromkeys(cells, options.number)
     return score_all(function, groups, options.seed, options.jobs, options.cache, sources)
 
@@ -47,9 +50,10 @@ def main(arguments=None):
             return
         folder.mkdir(parents=True, exist_ok=True)  # before the work, not after
         rows = run(find_all, CELLS, options)
+        icons_found = run(find_icons, ["there"], options, SOURCES + OF_SCREENS)
     except KeyboardInterrupt:
         sys.exit("interrupted; what was done is kept, and the same command goes on from there")
-    tables = tabulate(rows)
+    tables = tabulate(rows, icons_found)
     about = {"seed": options.seed, "trials": options.number, "environment": environment()}
     write_tables(folder, tables, about)
     write_figures(folder, draw(tables))

@@ -13,8 +13,9 @@ CLAIMS = (0.1, 0.01)  # false alarms up to which a place is claimed to be right
 SHOWN = ("nuv_adaptive", "nuv_adaptive, both, 16 bins", "nuv", "nuv, both, 16 bins")
 
 
-def tabulate(rows):
+def tabulate(rows, icons_found):
     """Make all tables, by name."""
+    found = icons_found.groupby(["measure", "screen"])["found"].agg(["size", "mean"])
     return {
         "cells": rate_cells(rows),
         "measures": rate_measures(rows),
@@ -22,6 +23,7 @@ def tabulate(rows):
         "margins": compare_with_best(rows),
         "false_alarms": judge_claims(rows),
         "sides": rows.groupby(["measure", "side"])["found"].mean().reset_index(),
+        "screens": found.set_axis(["trials", "rate"], axis="columns").reset_index(),
     }
 
 

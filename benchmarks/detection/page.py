@@ -76,6 +76,20 @@ class Numbers:
         columns = {"measure": list(rates.columns)}
         return markdown(columns | {cell: [number(x) for x in rates.loc[cell]] for cell in REAL})
 
+    def screens_table(self):
+        table = self._tables["screens"]
+        trials = table.groupby("screen")["trials"].first()
+        rates = table.pivot(index="measure", columns="screen", values="rate")
+        rates = rates.reindex([name for name in MEASURES if name in rates.index])
+        columns = {"measure": list(rates.index)}
+        return markdown(
+            columns
+            | {
+                f"{theme} ({trials[theme]})": map(number, rates[theme])
+                for theme in trials.index[::-1]
+            }
+        )
+
     def sides_table(self):
         rates = self._tables["sides"].pivot(index="measure", columns="side", values="found")
         rates = rates.loc[list(MEASURES)]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import io
+from ..finding import PRECISE
 from ..matcher import Matcher
 from ..measures import NAMED, NUV, Lowest, Measure, WindowToPattern, name_of
 from ..results import Matches
@@ -190,6 +191,7 @@ def _how_many(options: argparse.Namespace) -> dict[str, Any]:
         "max_matches": options.max_matches or (1 if best else None),
         "min_distance": options.min_distance,
         "max_overlap": options.max_overlap,
+        "subpixel": options.subpixel if options.subpixel == PRECISE else bool(options.subpixel),
     }
 
 

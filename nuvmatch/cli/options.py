@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from .. import __version__, io
 from ..binning.rules import RULES
+from ..finding import PRECISE
 from ..measures import BINNERS, NAMED
 from ..tones.families import NAMED as FAMILIES
 from .commands import locate, show_bins
@@ -167,6 +168,15 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         nargs=4,
         metavar=("ROW", "COL", "HEIGHT", "WIDTH"),
         help="search only this part of the scene",
+    )
+    parser.add_argument(
+        "--subpixel",
+        nargs="?",
+        choices=("map", PRECISE),
+        const="map",
+        metavar="precise",
+        help="tell centers to a fraction of a pixel, with their standard deviation: by scores, or "
+        "precisely by pixels",
     )
     parser.add_argument("--threads", type=_count, metavar="N", help="as many at most")
 

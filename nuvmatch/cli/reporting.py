@@ -54,8 +54,7 @@ def report_matches(options: argparse.Namespace, found: Sequence[Found], best: Fo
 def _as_record(options: argparse.Namespace, found: Found) -> dict[str, Any]:
     """Return what is known of a match; JSON has no infinity, and null is nothing told."""
     record = found.match.to_record()
-    if math.isinf(record["false_alarms"] or 0):
-        record["false_alarms"] = None
+    record |= {name: None for name in ("false_alarms", "sigma") if math.isinf(record[name] or 0)}
     return {"page": found.page, **record} if options.page else record
 
 
@@ -79,12 +78,15 @@ def _as_table(options: argparse.Namespace, found: Sequence[Found], best: Found |
     lines = [
         f"{template} in {scene} by {options.measure} (0 is perfect):",
         f"{'#':>4} {head}{'row':>6} {'column':>6} {'height':>6} {'width':>6} {'score':>8}"
-        f"{' false alarms' if told else ''}",
+        f"{' false alarms' if told else ''}"
+        f"{' center row  and column sigma' if options.subpixel else ''}",
     ]
     for i, (page, m) in enumerate(found, 1):
         first = f"{page:>5} " if options.page else ""
         place = f"{m.row:>6} {m.col:>6} {m.height:>6} {m.width:>6}"
         last = f" {m.false_alarms:>12.2g}" if told else ""
+        if options.subpixel:
+            last += f" {m.center[0]:>10.2f} {m.center[1]:>11.2f} {m.sigma:>5.2f}"
         lines.append(f"{i:>4} {first}{place} {m.score:>8.4f}{last}")
     least = min(one.match.false_alarms or 0 for one in found)
     if told and _DOUBTFUL <= least < math.inf:

@@ -94,8 +94,11 @@ class Slices:
         """All other slices."""
         return [k for k in range(self.counts.size) if k not in self.left_over]
 
+    @cached_property
+    def _inside(self) -> NDArray[np.int64]:
+        return self.labels[:, self.mask]
+
     def means(self, greys: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean of each slice, of the greys (channels, pixels) that count of a window."""
-        inside = self.labels[:, self.mask]
-        sums = [np.bincount(labels, own) for labels, own in zip(inside, greys, strict=True)]
+        sums = [np.bincount(labels, own) for labels, own in zip(self._inside, greys, strict=True)]
         return np.asarray(np.concatenate(sums) / self.counts)

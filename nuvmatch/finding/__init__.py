@@ -4,7 +4,7 @@ It knows maps, and nothing of templates or measures.
 """
 
 from .peaks import Chance, find_peaks, take_peaks
-from .rules import PeakRule
+from .rules import PRECISE, PeakRule
 from .significance import (
     Null,
     check_null,
@@ -16,9 +16,12 @@ from .significance import (
     windows_of,
     without_true,
 )
+from .subpixel import Fraction, to_fraction
 
 __all__ = [
+    "PRECISE",
     "Chance",
+    "Fraction",
     "Null",
     "PeakRule",
     "check_null",
@@ -28,6 +31,7 @@ __all__ = [
     "lowest_places",
     "tail_size",
     "take_peaks",
+    "to_fraction",
     "true_size",
     "windows_of",
     "without_true",

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..results import Match, Matches
 from .margins import best_elsewhere
-from .rules import MAX_OVERLAP, PeakRule, as_score_map, as_shape
+from .rules import MAX_OVERLAP, PRECISE, PeakRule, as_score_map, as_shape
 from .significance import Null, check_null, count_windows, logs_of, lowest_places, numbers_of
+from .subpixel import to_fraction
 from .suppression import Places, TieBreaker
 
 _ROUNDING = 1e-12  # of a logarithm
@@ -31,6 +32,7 @@ def find_peaks(
     max_matches: int | None = None,
     min_distance: float | None = None,
     max_overlap: float = MAX_OVERLAP,
+    subpixel: bool = False,
 ) -> Matches:
     """Find the lowest places of a score map, best first.
 
@@ -64,6 +66,9 @@ def find_peaks(
     max_overlap : float, optional
         Drop a candidate whose box shares more than this with a better one, as
         intersection over union, in [0, 1].
+    subpixel : bool
+        Tell `Match.center` to a fraction of a pixel, by the scores around it, and how exact it is
+        (`Match.sigma`), as if all pixels of a window were compared.
 
     Returns
     -------
@@ -89,7 +94,9 @@ def find_peaks(
     >>> find_peaks(scores, (8, 8), threshold=0.5, min_distance=20)
     <1 match: (10, 10): 0.25>
     """
-    rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap)
+    rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap, subpixel)
+    if rule.subpixel == PRECISE:
+        raise ValueError("subpixel is 'precise', which needs pixels: Matcher.locate has them")
     scores, shape = as_score_map(score_map, "score_map"), as_shape(shape)
     chance = None
     if null is not None:
@@ -103,7 +110,14 @@ def find_peaks(
         null.warn_if_undecided()
         chance = Chance(null, windows)
     found = take_peaks([(0, scores)], scores.shape, shape, scores.dtype, rule, chance=chance)
-    return Matches(found.matches)
+    if not rule.subpixel:
+        return Matches(found.matches)
+
+    def around(row: int, col: int) -> NDArray[Any]:
+        return scores[row - 1 : row + 2, col - 1 : col + 2]
+
+    pixels = shape[0] * shape[1]
+    return Matches(to_fraction(match, scores.shape, around, pixels) for match in found.matches)
 
 
 class Chance(NamedTuple):

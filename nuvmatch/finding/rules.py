@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import as_greys, as_integer, as_number
+from .._checks import as_flag, as_greys, as_integer, as_number
 from .suppression import Suppression, TieBreaker
 
 MAX_OVERLAP = 0.25
+PRECISE = "precise"  # fractions of a pixel from the pixels, not from the map
 
 # Scores no farther apart than this are near-ties: what single and double precision leave.
 _TIES = {"f": 1e-6, "d": 1e-9}
@@ -30,6 +32,7 @@ class PeakRule:
     max_matches: int | None = None
     min_distance: float | None = None
     max_overlap: float = MAX_OVERLAP
+    subpixel: bool | str = False
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
@@ -43,6 +46,13 @@ class PeakRule:
         if self.min_distance is not None:
             self.min_distance = as_number(self.min_distance, "min_distance", 0)
         self.max_overlap = as_number(self.max_overlap, "max_overlap", 0, 1)
+        if isinstance(self.subpixel, str):
+            if self.subpixel != PRECISE:
+                raise ValueError(
+                    f"subpixel is {self.subpixel!r}; it must be True, False or {PRECISE!r}"
+                )
+        else:
+            self.subpixel = as_flag(self.subpixel, "subpixel")
 
     def suppression(
         self,
@@ -94,6 +104,7 @@ def as_shape(shape: Any) -> tuple[int, int]:
     return as_integer(height, "height", 1), as_integer(width, "width", 1)
 
 
+@lru_cache(maxsize=64)  # small maps take less time than this
 def _overlap_reach(
     height: int, width: int, max_overlap: float, shape: tuple[int, ...]
 ) -> NDArray[np.int64]:
@@ -101,13 +112,16 @@ def _overlap_reach(
     rows = np.arange(float(min(height, shape[0])))[:, None]
     columns = np.arange(float(min(width, shape[1])))
     shared = (height - rows) * (width - columns)
-    too_much = shared / (2.0 * height * width - shared) > max_overlap
-    return np.asarray(np.count_nonzero(too_much, axis=1) - 1)
+    return _last_of_rows(shared / (2.0 * height * width - shared) > max_overlap)
 
 
+@lru_cache(maxsize=64)
 def _distance_reach(min_distance: float, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """For each row offset, the largest column offset that is closer than allowed; or -1."""
     rows = np.arange(min(shape[0], np.ceil(min_distance)))[:, None]
     columns = np.arange(min(shape[1], np.ceil(min_distance)))
-    too_close = np.hypot(rows, columns) < min_distance
-    return np.asarray(np.count_nonzero(too_close, axis=1) - 1)
+    return _last_of_rows(np.hypot(rows, columns) < min_distance)
+
+
+def _last_of_rows(near: NDArray[np.bool_]) -> NDArray[np.int64]:
+    return np.asarray(np.count_nonzero(near, axis=1) - 1)

@@ -119,6 +119,8 @@ class Suppression:
         """Return what is taken of the whole map, best first."""
         self._settle(math.inf)
         found = self._taken
+        if found.scores.size <= 1:
+            return found
         step = found.scores
         if self._break_ties is not None and found.scores.size:
             # From the best on, so that what ties with it is not cut off from it.
@@ -142,6 +144,9 @@ class Suppression:
     def _settle(self, known: float) -> None:
         """Take or drop candidates that no near-tie, nor a row from `known` on, can change."""
         if not self._open.rows.size:
+            return
+        if self._open.rows.size == 1 and not self._taken.rows.size and known == math.inf:
+            self._taken, self._open = self._open, NOWHERE
             return
         seam = self._taken.rows > self._open.rows.min() - self._reach.size
         part = self._open.and_also(self._taken.of(seam))

@@ -86,7 +86,7 @@ class Bands:
         """Return a map that is made of these; the same for the same key."""
         return self._made.setdefault(key, ScoreMap(self, combine, dtype))
 
-    def around(self, windows: int) -> Bands:
+    def enlarged(self, windows: int) -> Bands:
         """Return score maps of more of the image, until these have so many windows."""
         image = self.image.around(windows, self._shape)
         if image is self.image:
@@ -100,11 +100,23 @@ class Bands:
         shape = (len(self._scorers), stop - first, self.extent[1])
         return self._fill(first, np.empty(shape, self.dtype))
 
+    def around(self, row: int, col: int, reach: int = 0) -> NDArray[Any]:
+        """Return scores around a place, so many rows and columns of them on each side."""
+        top, left, side = row - reach, col - reach, 2 * reach + 1
+        if self._whole is not None:
+            return self._whole[:, top : top + side, left : left + side]
+        height, width = (side - 1 + length for length in self._shape)
+        scores = np.empty((len(self._scorers), side, side), self.dtype)
+        return self._fill_from(self.image.crop(top, left, height, width), scores)
+
     def _fill(self, first: int, out: NDArray[Any]) -> NDArray[Any]:
         height = out.shape[1] + self._shape[0] - 1
         under = self.image
         if height != under.shape[0]:
             under = under.crop(first, 0, height, under.shape[1])
+        return self._fill_from(under, out)
+
+    def _fill_from(self, under: Image, out: NDArray[Any]) -> NDArray[Any]:
         for scorer, scores in zip(self._scorers, out, strict=True):
             scorer.fill(under, scores, self._n_threads)
         return out

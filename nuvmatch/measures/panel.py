@@ -96,7 +96,7 @@ class Panel:
         share : float
             Of the windows, on which each decoy is sought.
         """
-        searches = [search.around(windows_of(_PLACES, self.shape)) for search in searches]
+        searches = [search.enlarged(windows_of(_PLACES, self.shape)) for search in searches]
         null = self._learn(searches, share)
         if null.decides and not self._mirror_images:
             stands_in = (
@@ -146,7 +146,10 @@ class Panel:
             return bands.one(0)
         if any(part.decides for part in null.parts):
             return self._joined(bands, null.parts)
-        return bands.by([NCC().prepare(self._template)]).one(0)
+        return self._by_ncc(bands).one(0)
+
+    def _by_ncc(self, bands: Bands) -> Bands:
+        return bands.by([NCC().prepare(self._template)])
 
     def _joined(self, bands: Bands, parts: tuple[Null, ...]) -> ScoreMap:
         return bands.made(parts, partial(join, parts=parts), np.dtype(np.float64))
@@ -157,10 +160,17 @@ class Panel:
             return self.name
         if not any(part.decides for part in null.parts):
             return "auto (ncc)"
-        said = evidence(bands.rows(row, row + 1)[:, 0, col], null.parts)
-        order = np.argsort(said, kind="stable")[:AGREE]
-        spoke = (type_name(self.measures[i]) for i in order if said[i] < np.inf)
+        spoke = (type_name(self.measures[i]) for i in _speaking(null, bands, row, col))
         return f"auto ({', '.join(spoke)})"
+
+    def scores_around(self, null: Null | None, bands: Bands, row: int, col: int) -> NDArray[Any]:
+        """Return 3 x 3 scores about a place: by the measure that speaks first for it."""
+        first = 0
+        if null is not None and self.joins:
+            if not any(part.decides for part in null.parts):
+                return np.asarray(self._by_ncc(bands).around(row, col, 1)[0])
+            first = (_speaking(null, bands, row, col) or [0])[0]
+        return np.asarray(bands.around(row, col, 1)[first])
 
     def _law(self, ours: Sequence[ScoreMap], decoys: Maps, **about: Any) -> Null:
         """Learn from the maps of decoys or, if there are none, from those of the template."""
@@ -200,6 +210,12 @@ class Panel:
                 sought = search.by(decoy)
                 found += [(i * _APART + top, sought.rows(top, bottom)) for top, bottom in of_decoy]
         return found
+
+
+def _speaking(null: Null, bands: Bands, row: int, col: int) -> list[int]:
+    """Return numbers of those measures that agree on a place, the surest first."""
+    said = evidence(bands.around(row, col)[:, 0, 0], null.parts)
+    return [int(i) for i in np.argsort(said, kind="stable")[:AGREE] if said[i] < np.inf]
 
 
 def _strips(rows: int, share: float, decoys: int, least: int) -> list[list[tuple[int, int]]]:

@@ -72,6 +72,14 @@ def test_every_cell_has_every_measure(quick):
     assert (easy["rate"] == 1).all()
 
 
+def test_icons_on_screens_are_sought_by_every_measure(quick):
+    rates = pd.read_csv(quick / "detection" / "screens.csv")
+    assert set(rates["measure"]) == {name for name in MEASURES if "family known" not in name}
+    assert (rates.groupby("measure")["trials"].sum() == 3).all()
+    own = rates[rates["screen"] == "its theme"].set_index("measure")["rate"]
+    assert own.get("NCC", 1) == 1  # nothing but the place has changed
+
+
 def test_the_page_in_the_docs_is_made_of_the_results_beside_it():
     results = json.loads((DOCS / "detection" / "results.json").read_text("utf-8"))
     tables = {name: pd.DataFrame(rows) for name, rows in results.items() if type(rows) is list}

@@ -1,0 +1,176 @@
+"""Fractions of a pixel from the pixels: Gauss-Newton, the tone curve projected out.
+
+What is minimised is D = S / V of the window resampled between pixels: S its sum of squares
+within the template's bins, V its scatter. Means of bins are linear in the window, so that they
+are eliminated (variable projection [1]_): with P the projection off them, a step solves
+J' P J s = D J' w0 - J' P w, where w0 is the window less its mean.
+
+How exact the place is, residuals and slopes tell together, summed over blocks of pixels whose
+errors may go together (the sandwich estimate of covariances [2]_): what the bins leave over is
+not only noise but the template's own tones within a bin. Noise in the slopes is taken off.
+
+References
+----------
+.. [1] G. Golub, V. Pereyra, *Separable nonlinear least squares: the variable projection method
+   and its applications*, Inverse Problems 19 (2003).
+.. [2] H. White, *A heteroskedasticity-consistent covariance matrix estimator and a direct test
+   for heteroskedasticity*, Econometrica 48 (1980).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import as_floats
+from ..binning import Binning
+from ..engine import Image, unit_scale
+from ..finding import Fraction
+
+Values = NDArray[np.float64]
+
+_ROUNDS, _ENOUGH = 8, 0.002  # steps at most; shorter ones are not worth another, in pixels
+_LONGEST, _FARTHEST = 0.7, 1.0  # a step, and all of them, in pixels
+_MARGIN = 6  # pixels around a window that a cubic spline is made of
+_NEEDED = 2  # of these, that must be good
+_SLOPE, _AROUND = 0.7, 3  # pixels: slopes are of a Gaussian, or their noise passes for pattern
+_NOISE = 1 / (8 * math.pi * _SLOPE**4)  # variance of a slope, of white noise of variance 1
+_SINGULAR = 1e8  # condition of the equations beyond which nothing tells along some direction
+
+# Errors of neighbouring pixels go together: those of blocks of so many a side do not, nearly.
+_BLOCK, _LEAST_BLOCKS = 4, 4
+
+
+class _Look(NamedTuple):
+    """How well the window at a place is explained, and what a step would do."""
+
+    score: float
+    step: Values
+    sigma: float
+
+
+class Precise:
+    """Places windows of images to a fraction of a pixel.
+
+    Parameters
+    ----------
+    bins : tuple of Binning
+        How the template's greys are cut, one for each channel.
+    """
+
+    def __init__(self, bins: tuple[Binning, ...]) -> None:
+        labels = [cut.labels for cut in bins]
+        self._mask = labels[0] >= 0
+        self._labels = [label[self._mask] for label in labels]
+        self._counts = [np.bincount(label).astype(float) for label in self._labels]
+        rows, cols = np.nonzero(self._mask)
+        across = self._mask.shape[1] // _BLOCK + 1
+        _, self._blocks = np.unique(rows // _BLOCK * across + cols // _BLOCK, return_inverse=True)
+
+    def place(
+        self, image: Image, row: int, col: int, start: tuple[float, float]
+    ) -> Fraction | None:
+        """Find the lowest score beside a window.
+
+        Parameters
+        ----------
+        image : Image
+        row, col : int
+            Top-left pixel of the window.
+        start : (float, float)
+            Rows and columns beside it, to begin at.
+
+        Returns
+        -------
+        Fraction or None
+            None where nothing better is found, or a pixel beside the window is bad.
+        """
+        height, width = self._mask.shape
+        top, left = max(row - _MARGIN, 0), max(col - _MARGIN, 0)
+        under = np.s_[top : row + height + _MARGIN, left : col + width + _MARGIN]
+        near = np.s_[
+            max(row - _NEEDED, 0) : row + height + _NEEDED,
+            max(col - _NEEDED, 0) : col + width + _NEEDED,
+        ]
+        if image.bad is not None and image.bad[near].any():
+            return None
+        greys, _ = as_floats(image.planes[:, *under])
+        if not np.isfinite(greys).all():
+            return None
+        splines = [_spline(plane) for plane in unit_scale(float(abs(greys).max())) * greys]
+        corner = np.array([row - top, col - left])
+        at, best = np.array(start), None
+        for _ in range(_ROUNDS):
+            found = self._look(splines, corner + at)
+            if found is None:
+                break
+            if best is None or found.score < best[1].score:
+                best = at, found
+            step = found.step * min(1.0, _LONGEST / max(float(abs(found.step).max()), 1e-9))
+            at = at + step
+            if abs(step).max() < _ENOUGH or abs(at).max() > _FARTHEST:
+                break
+        if best is None or not math.isfinite(best[1].sigma):
+            return None
+        return Fraction((float(best[0][0]), float(best[0][1])), best[1].sigma)
+
+    def _look(self, splines: list[Values], at: Values) -> _Look | None:
+        """Resample the window at a place and linearise it: None if that tells nothing."""
+        scatter, slope = 0.0, np.zeros(2)
+        left = []
+        for spline, labels, counts in zip(splines, self._labels, self._counts, strict=True):
+            window = self._resample(spline, at)
+            rest = window[0] - window[0].mean()
+            scatter += rest @ rest
+            slope += window[1:] @ rest
+            left.append(_off_bins(window, labels, counts))
+        residuals, gradients = np.split(np.stack(left, axis=1), [1])  # (1 or 2, channels, pixels)
+        within = float((residuals**2).sum())
+        normal = np.einsum("icp,jcp->ij", gradients, gradients)
+        if scatter == 0 or np.linalg.cond(normal) > _SINGULAR:
+            return None
+        score, inverse = within / scatter, np.linalg.inv(normal)
+        each = (residuals * gradients).sum(axis=1)
+        step = inverse @ (score * slope - each.sum(axis=1))
+        return _Look(score, step, self._sigma(each, normal - _NOISE * within * np.eye(2)))
+
+    def _sigma(self, each: Values, normal: Values) -> float:
+        """Tell how exact the place is, by blocks of pixels whose errors may go together."""
+        of_blocks = np.stack([np.bincount(self._blocks, one) for one in each])
+        blocks = of_blocks.shape[1]
+        if blocks < _LEAST_BLOCKS or np.linalg.eigvalsh(normal)[0] <= 0:
+            return math.inf
+        inverse = np.linalg.inv(normal)
+        covariance = inverse @ of_blocks @ of_blocks.T @ inverse * blocks / (blocks - 1)
+        return math.sqrt(np.trace(covariance) / 2)
+
+    def _resample(self, spline: Values, at: Values) -> Values:
+        """Return greys that count, and their slopes down and across: shape (3, pixels)."""
+        from scipy import ndimage  # slow to import
+
+        height, width = (side + 2 * _AROUND for side in self._mask.shape)
+        window = ndimage.affine_transform(
+            spline, np.ones(2), at - _AROUND, (height, width), mode="mirror", prefilter=False
+        )
+        down, across = (
+            ndimage.gaussian_filter(window, _SLOPE, order=order, radius=_AROUND)
+            for order in ((1, 0), (0, 1))
+        )
+        inner = np.s_[:, _AROUND:-_AROUND, _AROUND:-_AROUND]
+        return np.stack([window, down, across])[inner][:, self._mask]
+
+
+def _off_bins(values: Values, labels: NDArray[np.int64], counts: Values) -> Values:
+    """Take the mean of each bin off rows of values."""
+    sums = np.stack([np.bincount(labels, row) for row in values])
+    return np.asarray(values - (sums / counts)[:, labels])
+
+
+def _spline(plane: Values) -> Values:
+    """Make the coefficients of a cubic spline through a plane, less its mean."""
+    from scipy import ndimage  # slow to import
+
+    return np.asarray(ndimage.spline_filter(plane - plane.mean(), order=3, mode="mirror"))

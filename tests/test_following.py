@@ -1,0 +1,177 @@
+"""Following a template through frames: against a search of each whole frame, and planted truth."""
+
+import math
+
+import numpy as np
+import pytest
+
+import nuvmatch
+from nuvmatch import Matcher, track
+
+pytestmark = pytest.mark.compiled
+
+SHAPE, SIDE = (110, 130), 16
+
+
+@pytest.fixture(scope="module")
+def ground():
+    rng = np.random.default_rng(5)
+    return rng.integers(0, 256, SHAPE, dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def template():
+    return np.random.default_rng(6).integers(0, 256, (SIDE, SIDE), dtype=np.uint8)
+
+
+def show(ground, template, place, tone=lambda t: t):
+    """A frame in which the template is at a place, or nowhere."""
+    frame = tone(ground.astype(float))
+    if place is not None:
+        row, col = place
+        frame[row : row + SIDE, col : col + SIDE] = tone(template.astype(float))
+    return np.rint(frame).astype(np.uint8)
+
+
+def places_of(matches):
+    return [None if match is None else (match.row, match.col) for match in matches]
+
+
+PATH = [(20 + 2 * step, 30 + 5 * step) for step in range(8)]
+
+
+def test_it_is_found_in_each_frame_whatever_its_tones(ground, template):
+    frames = [
+        show(ground, template, place, lambda t, s=step: 255 - 255 * (t / 255) ** (1 + 0.2 * s))
+        for step, place in enumerate(PATH)
+    ]
+    assert places_of(track(frames, template)) == PATH
+    assert places_of(track(np.stack(frames), template)) == PATH
+    for match in track(frames, template, "nuv_adaptive"):
+        assert match.false_alarms < 0.01
+        assert match.sigma is None
+
+
+def test_it_is_lost_and_found_again_anywhere(ground, template):
+    path = [(20, 30), None, None, (80, 100), (82, 99), None, (10, 10)]
+    frames = [show(ground, template, place) for place in path]
+    assert places_of(track(frames, template)) == path
+
+
+def test_it_may_jump_out_of_its_region(ground, template):
+    path = [(50, 50), (50, 70), (51, 75), (90, 20), (0, 0), (94, 114)]
+    frames = [show(ground, template, place) for place in path]
+    assert places_of(track(frames, template, margin=4)) == path
+
+
+def test_what_is_on_the_border_of_the_region_is_sought_everywhere(ground):
+    scene = np.cumsum(ground, axis=1) % 256  # nothing repeats itself
+    smooth = np.indices(SHAPE).sum(axis=0) / 2.0
+    bump = 120 * np.exp(-(((np.indices((SIDE, SIDE)) - 7.5) / 6) ** 2).sum(axis=0))
+    frames = []
+    for col in (20, 25):
+        frame = smooth + scene / 50
+        frame[40 : 40 + SIDE, col : col + SIDE] += bump
+        frames.append(frame)
+    template = frames[0][40 : 40 + SIDE, 20 : 20 + SIDE].copy()
+    found = list(track(frames, template, "ncc", margin=2))  # it moves by 5
+    assert places_of(found) == [(40, 20), (40, 25)]
+
+
+def test_only_a_region_is_searched_while_it_is_there(ground, template, monkeypatch):
+    searched = []
+    locate = Matcher.locate
+
+    def watched(self, image, **options):
+        searched.append(options["region"])
+        return locate(self, image, **options)
+
+    monkeypatch.setattr(Matcher, "locate", watched)
+    frames = [show(ground, template, place) for place in [(20, 30), (25, 33), None, None, (5, 6)]]
+    list(track(frames, template, margin=10))
+    around = [(10, 20, 36, 36), (15, 23, 36, 36)]
+    assert searched == [None, around[0], around[1], None, None, None]
+
+
+def test_frames_are_asked_for_one_by_one(ground, template):
+    asked = []
+
+    def endless():
+        while True:
+            asked.append(len(asked))
+            yield show(ground, template, (20, 30 + len(asked)))
+
+    found = track(endless(), template)
+    assert asked == []
+    assert places_of([next(found), next(found)]) == [(20, 31), (20, 32)]
+    assert len(asked) == 2
+
+
+def test_a_calibration_of_ones_own(ground, template):
+    null = Matcher(template).calibrate(ground)
+    frames = [show(ground, template, place) for place in PATH]
+    frames = [frame[: 40 + 2 * step, :90] for step, frame in enumerate(frames)]  # too small
+    assert places_of(track(frames, template, null=null)) == PATH
+
+
+def test_frames_that_cannot_tell_are_refused_or_believed_on_wish(ground, template):
+    small = [show(ground, template, (2, 3))[:24, :24]] * 2
+    with pytest.warns(UserWarning, match="cannot be told"), pytest.raises(ValueError, match="null"):
+        next(track(small, template))
+    with pytest.warns(UserWarning, match="cannot be told"):
+        found = list(track(small, template, false_alarms=math.inf))
+    assert places_of(found) == [(2, 3), (2, 3)]
+
+
+def test_renewed_it_follows_what_changes(ground, template):
+    rng = np.random.default_rng(8)
+    shown, frames = template.astype(float), []
+    for step in range(12):
+        shown = shown + 0.35 * (rng.uniform(0, 255, template.shape) - shown)
+        frames.append(show(ground, shown, (20 + step, 30 + step)))
+    path = [(20 + step, 30 + step) for step in range(12)]
+    assert places_of(track(frames, template, renew=1)) == path
+    assert None in places_of(track(frames, template))
+
+
+def test_fractions_of_a_pixel(ground, template):
+    frames = [show(ground, template, place) for place in PATH]
+    expected = [nuvmatch.locate(frame, template, subpixel=True)[0].center for frame in frames]
+    assert [match.center for match in track(frames, template, subpixel=True)] == expected
+
+
+def test_masks_and_nodata(ground, template):
+    mask = np.ones((SIDE, SIDE), bool)
+    mask[:4, :5] = False
+    hidden = template.copy()
+    hidden[~mask] = 7
+    frames = [show(ground, template, place).astype(np.int16) for place in PATH]
+    for frame in frames:
+        frame[100:, 120:] = -9
+    assert places_of(track(frames, hidden, mask=mask, nodata=-9, renew=3)) == PATH
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((5, None), {}, TypeError, "frames is 5"),
+        ((np.zeros((30, 30)), None), {}, ValueError, "single image"),
+        (([], None), {"margin": 0}, ValueError, "margin"),
+        (([], None), {"renew": 1.5}, TypeError, "renew"),
+        (([], None), {"false_alarms": -1}, ValueError, "false_alarms"),
+        (([], None), {"null": 3}, TypeError, "null is 3"),
+        (([], None), {"subpixel": "yes"}, ValueError, "subpixel"),
+        (([], np.zeros((5, 5))), {}, ValueError, "flat"),
+    ],
+)
+def test_what_is_wrong_is_named_before_any_frame_is_asked_for(
+    arguments, options, error, message, template
+):
+    frames, pattern = arguments
+    with pytest.raises(error, match=message):
+        track(frames, template if pattern is None else pattern, **options)
+
+
+def test_a_frame_that_is_too_small_is_named(ground, template):
+    with pytest.raises(ValueError, match="larger"):
+        next(track([ground[:10]], template))

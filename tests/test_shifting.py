@@ -1,0 +1,146 @@
+"""Shifts of chips: known fields, inverted tones, what is unlike its neighbours."""
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from nuvmatch import NUV, Matcher, shifts
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    rng = np.random.default_rng(3)
+    image = ndimage.gaussian_filter(rng.standard_normal((240, 260)), 1.5)
+    return np.rint(255 * (image - image.min()) / np.ptp(image)).astype(np.uint8)
+
+
+def field(shape):
+    """A smooth shift in rows and columns at each pixel of what is moved."""
+    rows, cols = np.indices(shape)
+    return 1.5 * np.sin(cols / 160) + 0.3, -1.2 * np.cos(rows / 150)
+
+
+def move(image, down, across):
+    rows, cols = np.indices(image.shape)
+    return ndimage.map_coordinates(image / 255, [rows - down, cols - across], order=3, mode="wrap")
+
+
+def tones(moved, rng):
+    """Other tones in two halves, inverted in one; with noise."""
+    left = np.indices(moved.shape)[1] < moved.shape[1] // 2
+    moved = np.clip(moved, 0, 1)
+    changed = np.where(left, 1 - moved**0.7, moved**1.5)
+    noisy = changed + 0.02 * rng.standard_normal(moved.shape)
+    return np.rint(255 * np.clip(noisy, 0, 1)).astype(np.uint8)
+
+
+def errors_of(found, down, across):
+    places = [found["row"] + found["shift_row"], found["col"] + found["shift_col"]]
+    truth = [ndimage.map_coordinates(part, places, order=1) for part in (down, across)]
+    return np.hypot(found["shift_row"] - truth[0], found["shift_col"] - truth[1])
+
+
+def test_a_smooth_field_is_found_whatever_the_tones(fixed, rng):
+    down, across = field(fixed.shape)
+    moving = tones(move(fixed, down, across), rng)
+    found = shifts(fixed, moving, grid=(8, 9), size=32, search=6)
+    assert found.shape == (8, 9)
+    errors = errors_of(found, down, across)
+    assert np.median(errors) < 0.08
+    sure = found["false_alarms"] < 0.01
+    assert sure.mean() > 0.9
+    assert (errors[sure] > 1).mean() <= 0.02
+    assert np.median(found["sigma"]) < 0.05
+    whole = shifts(fixed, moving, grid=(8, 9), size=32, search=6, subpixel=False)
+    assert (whole["shift_row"] == np.rint(whole["shift_row"])).all()
+    assert np.isnan(whole["sigma"]).all()
+
+
+def test_each_chip_is_what_a_search_of_its_region_finds(fixed, rng):
+    moving = tones(move(fixed, *field(fixed.shape)), rng)
+    measure = NUV(bins=5)
+    found = shifts(fixed, moving, measure, grid=7, size=24, search=5)
+    for chip in found.ravel()[::6]:
+        top, left = (int(chip[name] - 11.5) for name in ("row", "col"))
+        template = fixed[top : top + 24, left : left + 24]
+        region = (top - 5, left - 5, 34, 34)
+        (match,) = Matcher(template, measure).locate(moving, region=region, subpixel="precise")
+        expected = np.array(match.center) - (chip["row"], chip["col"])
+        assert (chip["shift_row"], chip["shift_col"]) == tuple(expected)
+        assert chip["score"] == match.score
+    first, last = found[0, 0], found[-1, -1]
+    assert (first["row"], first["col"]) == (5 + 11.5, 5 + 11.5)
+    assert (last["row"], last["col"]) == (240 - 5 - 12.5, 260 - 5 - 12.5)
+
+
+def test_what_is_not_there_is_no_sure_match(fixed, rng):
+    moving = rng.permutation(fixed.ravel()).reshape(fixed.shape)
+    found = shifts(fixed, moving, grid=8, size=24, search=6)
+    assert (found["false_alarms"] > 0.01).all()
+
+
+def test_what_is_unlike_its_neighbours_is_an_outlier(fixed):
+    moved = np.roll(fixed, (2, 1), (0, 1))
+    moved[90:130, 100:140] = np.roll(fixed, (-3, 4), (0, 1))[90:130, 100:140]
+    found = shifts(fixed, moved, grid=8, size=24, search=8)
+    expected = (abs(found["row"] - 110) < 12) & (abs(found["col"] - 120) < 12)
+    assert expected.any()
+    assert found["outlier"][expected].all()
+    far = (abs(found["row"] - 110) > 50) | (abs(found["col"] - 120) > 50)
+    assert not found["outlier"][far].any()
+
+
+def test_what_lies_on_the_border_of_the_search_is_an_outlier(fixed):
+    found = shifts(fixed, np.roll(fixed, 5, axis=0), grid=7, size=24, search=5)
+    assert found["outlier"][found["shift_row"] == 5].all()
+    assert (found["shift_row"] == 5).mean() > 0.9
+
+
+def test_flat_chips_are_left_out(fixed):
+    image = fixed.copy()
+    image[:60, :80] = 9
+    found = shifts(image, image, grid=8, size=24, search=4)
+    flat = np.isnan(found["score"])
+    assert flat.any()
+    assert (found["row"][flat] < 60).all()
+    assert (found["col"][flat] < 80).all()
+    assert np.isnan(found["false_alarms"][flat]).all()
+    assert not found["outlier"][flat].any()
+    assert found["shift_row"][~flat] == pytest.approx(0, abs=0.05)
+
+
+def test_a_few_chips_cannot_tell_false_alarms(fixed):
+    with pytest.warns(UserWarning, match="cannot be told"):
+        found = shifts(fixed, fixed, grid=2, size=24)
+    assert np.isinf(found["false_alarms"]).all()
+
+
+def test_colours(fixed):
+    colour = np.stack([fixed, fixed[::-1], fixed.T[:240, :240].repeat(2, axis=1)[:, :260]], axis=2)
+    found = shifts(colour, 255 - np.roll(colour, 2, axis=1), grid=7, size=24, search=4)
+    assert np.median(found["shift_col"]) == pytest.approx(2, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"grid": 0}, ValueError, "grid"),
+        ({"grid": (3, 2.5)}, TypeError, "grid"),
+        ({"grid": "ab"}, TypeError, "grid"),
+        ({"size": 1}, ValueError, "size"),
+        ({"search": 0}, ValueError, "search"),
+        ({"size": 230}, ValueError, "too small"),
+        ({"measure": "auto"}, ValueError, "auto"),
+        ({"measure": "nothing"}, ValueError, "nothing"),
+        ({"subpixel": 3}, TypeError, "subpixel"),
+        ({"moving": np.zeros((240, 261))}, ValueError, "equal size"),
+        ({"moving": np.zeros((240, 260, 3))}, ValueError, "colour"),
+        ({"fixed": None}, TypeError, "fixed is None"),
+    ],
+)
+def test_what_is_wrong_is_named(options, error, message, fixed):
+    given = {"fixed": fixed, "moving": fixed, **options}
+    with pytest.raises(error, match=message):
+        shifts(**given)
