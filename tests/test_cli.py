@@ -60,6 +60,7 @@ def test_a_best_place_that_may_be_chance_is_told_with_a_word(capsys):
 
 
 @pytest.mark.compiled
+@pytest.mark.compiled
 def test_centers_are_told_to_a_fraction_where_that_is_asked_for(capsys):
     for options, subpixel in ((["--subpixel"], True), (["--subpixel", "precise"], "precise")):
         assert run(*options, "--max-matches", "2", "--json") == 0
@@ -78,6 +79,7 @@ def test_centers_are_told_to_a_fraction_where_that_is_asked_for(capsys):
         run("--subpixel", "exact")
 
 
+@pytest.mark.compiled
 def test_a_sigma_that_cannot_be_told_is_null_in_json(capsys):
     io.write_picture("corner.png", SCENE[:10, :12])
     assert run("--subpixel", "--json", template="corner.png") == 0

@@ -35,7 +35,6 @@ Values = NDArray[np.float64]
 _ROUNDS, _ENOUGH = 8, 0.002  # steps at most; shorter ones are not worth another, in pixels
 _LONGEST, _FARTHEST = 0.7, 1.0  # a step, and all of them, in pixels
 _MARGIN = 6  # pixels around a window that a cubic spline is made of
-_NEEDED = 2  # of these, that must be good
 _SLOPE, _AROUND = 0.7, 3  # pixels: slopes are of a Gaussian, or their noise passes for pattern
 _NOISE = 1 / (8 * math.pi * _SLOPE**4)  # variance of a slope, of white noise of variance 1
 _SINGULAR = 1e8  # condition of the equations beyond which nothing tells along some direction
@@ -91,11 +90,7 @@ class Precise:
         height, width = self._mask.shape
         top, left = max(row - _MARGIN, 0), max(col - _MARGIN, 0)
         under = np.s_[top : row + height + _MARGIN, left : col + width + _MARGIN]
-        near = np.s_[
-            max(row - _NEEDED, 0) : row + height + _NEEDED,
-            max(col - _NEEDED, 0) : col + width + _NEEDED,
-        ]
-        if image.bad is not None and image.bad[near].any():
+        if image.bad is not None and image.bad[under].any():
             return None
         greys, _ = as_floats(image.planes[:, *under])
         if not np.isfinite(greys).all():
@@ -130,7 +125,7 @@ class Precise:
         residuals, gradients = np.split(np.stack(left, axis=1), [1])  # (1 or 2, channels, pixels)
         within = float((residuals**2).sum())
         normal = np.einsum("icp,jcp->ij", gradients, gradients)
-        if scatter == 0 or np.linalg.cond(normal) > _SINGULAR:
+        if scatter == 0 or not np.linalg.cond(normal) < _SINGULAR:  # nor NaN
             return None
         score, inverse = within / scatter, np.linalg.inv(normal)
         each = (residuals * gradients).sum(axis=1)

@@ -149,15 +149,16 @@ def test_a_region_changes_nothing(rng):
     assert (edge.offset, edge.sigma) == ((0, 0), math.inf)
 
 
+@pytest.mark.parametrize("beside", [2, 5])
 @pytest.mark.parametrize("bad", ["nan", "mask"])
-def test_beside_bad_pixels_the_map_tells(bad, rng):
+def test_beside_bad_pixels_the_map_tells(bad, beside, rng):
     image, moved = shifted(rng, (0.2, 0.2))
     matcher = Matcher(to_8_bits(cut(image)))
     scene, options = 255 * moved, {}
     if bad == "nan":
-        scene[CORNER[0] - 2, CORNER[1] + 3] = math.nan
+        scene[CORNER[0] - beside, CORNER[1] + 3] = math.nan
     else:
-        scene[CORNER[0] - 2, CORNER[1] + 3] = 1e9
+        scene[CORNER[0] - beside, CORNER[1] + 3] = 1e9
         options["image_mask"] = scene < 1e8
     (by_map,) = matcher.locate(scene, subpixel=True, **options)
     (found,) = matcher.locate(scene, subpixel="precise", **options)
