@@ -58,16 +58,16 @@ def shifts(
         Fields `row`, `col`: the chip's center in `fixed`. `shift_row`, `shift_col`: what is to be
         added to them for its center in `moving`. `sigma`, `score`: as of a `Match`.
         `false_alarms`: how many chips chance shows that score as well, by what they score far
-        from their places. All NaN where a chip is flat or no window gives evidence. `outlier`:
-        whether the shift is unlike those of the chips beside it, by the normalised median
-        test [1]_, or on the border of what was searched.
+        from their places. All of these are NaN where a chip is flat or no window gives evidence.
+        `outlier`: whether the shift is unlike those of the chips beside it, by the normalised
+        median test [1]_, or on the border of what was searched.
         ``pandas.DataFrame(table.ravel())`` makes a table of it.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is not of the form above, or the images are too small for a chip and its
-        search.
+        If an argument is not of the form above, the images are too small for a chip and its
+        search, or no chip can be sought.
 
     Warns
     -----
@@ -88,19 +88,22 @@ def shifts(
     size, search = _checks.as_integer(size, "size", 2), _checks.as_integer(search, "search", 1)
     regions = _spread(one.shape, other.shape, grid, size + 2 * search)
     table, chance = np.full(len(regions), np.nan, _CHIP), []
-    table["outlier"] = False
+    table["outlier"], refusal = False, None
     for i, (chip, region) in enumerate(zip(table, regions, strict=True)):
         row, col = region[0] + search, region[1] + search
         chip["row"], chip["col"] = row + (size - 1) / 2, col + (size - 1) / 2
         template = one[row : row + size, col : col + size]
         try:
             matcher = Matcher(template, measure, n_threads=n_threads)
-        except ValueError:  # it is flat, or has no pixel that counts
+        except ValueError as error:  # it is flat, or has no pixel that counts
+            refusal = error
             continue
         _seek(chip, matcher, other, region, subpixel)
         elsewhere = regions[(i + len(regions) // 2 + grid[1] // 2) % len(regions)]
         if _are_apart(region, elsewhere):
             chance.append(matcher.score_map(other, region=elsewhere, fill_value=np.nan))
+    if refusal is not None and np.isnan(table["score"]).all():
+        raise refusal
     _tell_false_alarms(table, chance, size, search)
     found = table.reshape(grid)
     for place in np.ndindex(grid):

@@ -132,6 +132,7 @@ def test_colours(fixed):
         ({"size": 1}, ValueError, "size"),
         ({"search": 0}, ValueError, "search"),
         ({"size": 230}, ValueError, "too small"),
+        ({"fixed": np.full((240, 260), 7)}, ValueError, "flat"),
         ({"measure": "auto"}, ValueError, "auto"),
         ({"measure": "nothing"}, ValueError, "nothing"),
         ({"subpixel": 3}, TypeError, "subpixel"),
