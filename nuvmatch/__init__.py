@@ -26,6 +26,7 @@ from .measures import (
     WindowToPattern,
 )
 from .results import Match, Matches, ToneCurve
+from .search import Search
 from .shifting import shifts
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Matches",
     "MonotoneNUV",
     "Null",
+    "Search",
     "ToneCurve",
     "WindowToPattern",
     "__version__",

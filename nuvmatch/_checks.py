@@ -356,3 +356,8 @@ def warn(message: str) -> None:
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
         depth, frame = depth + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=depth)
+
+
+def warn_of_alpha() -> None:
+    """Warn that an image is transparent wherever a window might be."""
+    warn("the image's alpha leaves no window to search: in each some pixel is transparent")

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import _checks
 from .binning import Binning
 from .engine import Image, available_cpus, prepare, replace_nan
-from .finding import PRECISE, Chance, Null, PeakRule, check_null, take_peaks, to_fraction
+from .finding import NO_PEAKS, PRECISE, Chance, Null, PeakRule, Peaks, take_peaks, to_fraction
 from .measures import NUV, FlatTemplateError, Measure, Template, as_measure, ask, name_of
-from .measures.bands import Bands, ScoreMap
+from .measures.bands import Bands, ScoreMap, Sought
 from .measures.near_ties import NearTies
 from .measures.panel import SHARE, Panel
 from .measures.precise import Precise
@@ -194,7 +194,7 @@ class Matcher:
         prepared, _, transparent = self._prepare(image, image_mask, region)
         scores = self._scores(prepared, out)
         if transparent and scores.size and np.isnan(scores).all():
-            _warn_of_alpha()
+            _checks.warn_of_alpha()
         if not math.isnan(fill_value):
             replace_nan(scores, fill_value)
         if out is None or scores is out:
@@ -265,25 +265,9 @@ class Matcher:
         would take a second or more, they come by place. The map is never held whole.
         """
         rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap, subpixel)
-        if null is not None:
-            check_null(null)
-            self._panel.check(null)
-        prepared, (row, column), transparent = self._prepare(image, image_mask, region)
-        bands = self._bands(prepared)
-        if 0 in bands.extent:
-            return Matches()
-        scores, chance = self._scores_and_chance(bands, rule, null)
-        found = take_peaks(
-            scores, scores.extent, self.shape, scores.dtype, rule, chance=chance,
-            break_ties=partial(self._order_near_ties, prepared), rows_of=scores.rows,
-        )  # fmt: skip
-        if transparent and math.isinf(found.lowest):
-            _warn_of_alpha()
-        matches = found.matches
-        if rule.subpixel:
-            precisely = rule.subpixel == PRECISE
-            matches = [self._to_fraction(match, bands, chance, precisely) for match in matches]
-        return Matches(self._complete(match, bands, chance, row, column) for match in matches)
+        found = self._seek(image, image_mask, region, rule, null)
+        matches = found.peaks.compared(found.peaks.matches)
+        return Matches(self._complete(match, found, rule.subpixel) for match in matches)
 
     def calibrate(self, *images: ArrayLike, image_mask: ArrayLike | None = None) -> Null:
         """Learn what chance shows in images, for any number of others like them.
@@ -357,14 +341,19 @@ class Matcher:
         return f"; the template has shape {self.shape}"
 
     def _prepare(
-        self, image: ArrayLike, image_mask: ArrayLike | None, region: Any
+        self,
+        image: ArrayLike,
+        image_mask: ArrayLike | None,
+        region: Any,
+        least: tuple[int, int] | None = None,
     ) -> tuple[Image, tuple[int, int], bool]:
-        """Make the part of an image ready that is searched.
+        """Make the part of an image ready that is searched, of at least the template's shape.
 
         Return also where it begins, and whether alpha masks some of the image out.
         """
+        height, width = least or self.shape
         planes, alpha = _checks.as_planes(image, "image", self._beside)
-        _checks.check_fit(planes, self._template.greys)
+        _checks.check_fit(planes, self._template.greys[:, :height, :width])
         mask = _checks.as_mask(image_mask, "image_mask", planes.shape[1:])
         opaque = _checks.as_opaque(alpha, "image")
         for allowed in (opaque, _checks.where_data(planes, self._nodata)):
@@ -374,7 +363,7 @@ class Matcher:
         prepared = prepare(planes, mask, self._template.mask.size)
         if region is None:
             return prepared, (0, 0), transparent
-        row, column, *size = _checks.as_region(region, prepared.shape, self.shape)
+        row, column, *size = _checks.as_region(region, prepared.shape, (height, width))
         return prepared.crop(row, column, *size), (row, column), transparent
 
     def _map_type(self, image: Image) -> np.dtype[Any]:
@@ -425,11 +414,6 @@ class Matcher:
         """What tells windows apart that score alike: seldom asked for."""
         return NearTies(self._template)
 
-    def _order_near_ties(
-        self, image: Image, rows: NDArray[np.int64], cols: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        return self._near_ties.order(image, self._threads, rows, cols)
-
     @cached_property
     def _precise(self) -> Precise | None:
         """What places windows by their pixels, if the template can be cut into bins."""
@@ -438,48 +422,75 @@ class Matcher:
         except ValueError:
             return None
 
-    def _to_fraction(
-        self, match: Match, bands: Bands, chance: Chance | None, precisely: bool
-    ) -> Match:
+    def _seek(
+        self,
+        image: ArrayLike,
+        image_mask: ArrayLike | None,
+        region: tuple[int, int, int, int] | None,
+        rule: PeakRule,
+        null: Null | None = None,
+    ) -> Sought:
+        """Find the peaks of an image's map, by a rule that has been checked."""
+        if null is not None:
+            self._panel.check(null)
+        prepared, corner, transparent = self._prepare(image, image_mask, region)
+        bands = self._bands(prepared)
+        if 0 in bands.extent:
+            return Sought(NO_PEAKS, bands, bands.one(0), corner)
+        scores, chance = self._scores_and_chance(bands, rule, null)
+        found = Sought(self._peaks(bands, scores, chance, rule), bands, scores, corner)
+        if transparent and math.isinf(found.peaks.lowest):
+            _checks.warn_of_alpha()
+        return found
+
+    def _peaks(
+        self, bands: Bands, scores: ScoreMap, chance: Chance | None, rule: PeakRule
+    ) -> Peaks:
+        return take_peaks(
+            scores, scores.extent, self.shape, scores.dtype, rule, chance=chance,
+            break_ties=lambda *at: self._near_ties.order(bands.image, self._threads, *at),
+            rows_of=scores.rows,
+        )  # fmt: skip
+
+    def _complete(self, match: Match, found: Sought, subpixel: bool | str) -> Match:
+        """Add what is known of a window: the place in the whole image, tones, a fraction."""
+        if subpixel:
+            match = self._to_fraction(match, found, subpixel == PRECISE)
+        window = self._window(found.bands.image.planes, match.row, match.col)
+        name = self._name
+        if found.peaks.chance is not None:
+            name = self._panel.name_at(found.peaks.chance.null, found.bands, match.row, match.col)
+        return dataclasses.replace(
+            match,
+            row=match.row + found.corner[0],
+            col=match.col + found.corner[1],
+            measure=name,
+            **self._tones(window, found.bands.image),
+        )
+
+    def _tones(self, window: NDArray[Any], image: Image) -> dict[str, Any]:
+        """Tell the tone curves and the gain of a window of an image."""
+        gain = ask(self._scorer, "gain", window)
+        if gain is not None:
+            gain *= unit_of(image, self._greys) or 1.0
+        return {"tone_curves": ask(self._scorer, "tone_curve", window) or (), "gain": gain}
+
+    def _to_fraction(self, match: Match, found: Sought, precisely: bool) -> Match:
         """Place a match to a fraction of a pixel: by scores, and then by its pixels if asked."""
-        null = None if chance is None else chance.null
-        around = partial(self._panel.scores_around, null, bands)
-        match = to_fraction(match, bands.extent, around, self._template.inside.size)
+        null = None if found.peaks.chance is None else found.peaks.chance.null
+        around = partial(self._panel.scores_around, null, found.bands)
+        match = to_fraction(match, found.bands.extent, around, self._template.inside.size)
         if not precisely or self._precise is None or match.sigma in (0, math.inf):
             return match
-        found = self._precise.place(bands.image, match.row, match.col, match.offset)
-        if found is None:
+        place = self._precise.place(found.bands.image, match.row, match.col, match.offset)
+        if place is None:
             return match
-        return dataclasses.replace(match, offset=found.offset, sigma=found.sigma)
+        return dataclasses.replace(match, offset=place.offset, sigma=place.sigma)
 
     @property
     def _threads(self) -> int:
         return self._n_threads or available_cpus()
 
-    def _complete(
-        self, match: Match, bands: Bands, chance: Chance | None, row: int, column: int
-    ) -> Match:
-        """Add what is known of the window, and the place of the region in the image."""
-        window = self._window(bands.image.planes, match.row, match.col)
-        gain = ask(self._scorer, "gain", window)
-        if gain is not None:
-            gain *= unit_of(bands.image, self._greys) or 1.0
-        name = self._name
-        if chance is not None:
-            name = self._panel.name_at(chance.null, bands, match.row, match.col)
-        return dataclasses.replace(
-            match,
-            row=match.row + row,
-            col=match.col + column,
-            tone_curves=ask(self._scorer, "tone_curve", window) or (),
-            gain=gain,
-            measure=name,
-        )
-
     def _window(self, planes: NDArray[Any], row: int, column: int) -> NDArray[Any]:
         height, width = self.shape
         return planes[:, row : row + height, column : column + width]
-
-
-def _warn_of_alpha() -> None:
-    _checks.warn("the image's alpha leaves no window to search: in each some pixel is transparent")

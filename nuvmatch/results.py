@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -38,9 +39,10 @@ class Match:
     Attributes
     ----------
     row, col : int
-        The window's top-left pixel.
+        The window's top-left pixel; of a template that is turned or resized, that of the upright
+        box around it.
     height, width : int
-        The window's size in pixels.
+        The window's size, or the box's, in pixels.
     score : float
         Dissimilarity: 0 is perfect, lower is better.
     tone_curves : tuple of ToneCurve
@@ -53,8 +55,8 @@ class Match:
     angle, scale : float
         How the template was turned, in degrees counter-clockwise as the eye sees it, and
         resized to match.
-    name : str or None
-        Name of the template, where several were sought.
+    name : str, int or None
+        Name of the template, where several were sought: its key, or its position.
     on_edge : bool
         Whether it lies on the border of what was searched: the image or its `region` may end
         before the better place.
@@ -75,6 +77,8 @@ class Match:
     sigma : float or None
         Standard deviation of the center, along rows and along columns, in pixels: infinite where
         that cannot be told (at the border, on a plateau), None unless it was asked for.
+    template_shape : (int, int) or None
+        Height and width of the template, where it is turned or resized; None: the window's.
     """
 
     row: int
@@ -86,13 +90,14 @@ class Match:
     gain: float | None = None
     angle: float = 0.0
     scale: float = 1.0
-    name: str | None = None
+    name: str | int | None = None
     measure: str | None = None
     false_alarms: float | None = None
     margin: float | None = None
     offset: tuple[float, float] = (0.0, 0.0)
     sigma: float | None = None
     on_edge: bool = False
+    template_shape: tuple[int, int] | None = None
 
     @property
     def similarity(self) -> float:
@@ -144,10 +149,22 @@ class Match:
 
     @property
     def corners(self) -> tuple[tuple[float, float], ...]:
-        """``(row, col)`` of the corner pixels, clockwise from the template's top left."""
-        top, left = self.row + self.offset[0], self.col + self.offset[1]
-        bottom, right = top + self.height - 1, left + self.width - 1
-        return (top, left), (top, right), (bottom, right), (bottom, left)
+        """``(row, col)`` of the corner pixels, clockwise from the template's top left.
+
+        They are turned with it: the first may be anywhere in the image.
+        """
+        height, width = self.template_shape or (self.height, self.width)
+        down, across = (height - 1) / 2 * self.scale, (width - 1) / 2 * self.scale
+        turn = math.radians(self.angle)
+        row, col = self.center
+        first, second, third, fourth = (
+            (
+                row + math.cos(turn) * dr - math.sin(turn) * dc,
+                col + math.sin(turn) * dr + math.cos(turn) * dc,
+            )
+            for dr, dc in ((-down, -across), (-down, across), (down, across), (down, -across))
+        )
+        return first, second, third, fourth
 
     def to_record(self) -> dict[str, Any]:
         """Return what a table needs, each once: numbers and names by column."""

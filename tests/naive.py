@@ -549,3 +549,29 @@ def join_maps(maps, laws):
         if 0 < agree <= len(said):
             out[place] = sum(said[:agree]) / agree
     return out
+
+
+def compete(maps, shapes, floors, max_overlap):
+    """Names and places of local minima of several maps, by score over floor, each taken unless
+    it shares too much with a better one: intersection over union, or over the smaller box."""
+    found = []
+    for name, scores in maps.items():
+        for row, col in np.ndindex(scores.shape):
+            if scores[row, col] <= np.min(around(scores, row, col)):
+                found.append((scores[row, col] / floors[name], name, row, col))
+    taken = []
+    for _, name, row, col in sorted(found):
+        height, width = shapes[name]
+        for other, top, left in taken:
+            h, w = shapes[other]
+            down = min(row + height, top + h) - max(row, top)
+            across = min(col + width, left + w) - max(col, left)
+            shared = max(down, 0) * max(across, 0)
+            whole = min(height * width, h * w)
+            if (height, width) == (h, w):
+                whole = height * width + h * w - shared
+            if shared > max_overlap * whole:
+                break
+        else:
+            taken.append((name, row, col))
+    return taken

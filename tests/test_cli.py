@@ -86,6 +86,7 @@ def test_a_sigma_that_cannot_be_told_is_null_in_json(capsys):
     assert json.loads(capsys.readouterr().out)["matches"][0]["sigma"] is None
 
 
+@pytest.mark.compiled
 def test_false_alarms_let_nothing_through_that_chance_shows(capsys):
     noise = np.random.default_rng(3).integers(0, 256, (90, 110)).astype(np.uint8)
     io.write_picture("noise.png", noise)
@@ -217,7 +218,8 @@ def test_many_kinds_of_files_are_taken(kind, capsys):
     ("arguments", "message"),
     [
         (["locate", "nope.png", "template.png"], "nope.png: No such file"),
-        (["locate", ".", "template.png"], ".: Is a directory"),
+        (["locate", "empty", "template.png"], "empty is a folder without images"),
+        (["locate", "no*.png", "template.png"], "no file is like no*.png"),
         (["locate", "scene.png", "text.png"], "text.png cannot be decoded"),
         (["locate", "template.png", "scene.png"], "SCENE comes first, then TEMPLATE"),
         (["locate", "-", "-"], "SCENE or TEMPLATE must be a file"),
@@ -270,6 +272,7 @@ def test_many_kinds_of_files_are_taken(kind, capsys):
 )
 def test_bad_input_is_status_two_and_one_line(arguments, message, capsys, folder):
     (folder / "text.png").write_text("no image")
+    (folder / "empty").mkdir()
     (folder / "half.png").write_bytes((folder / "scene.png").read_bytes()[:1500])
     io.write_picture("flat.png", np.full((5, 5), 7, np.uint8))
     distinct = np.arange(120, dtype=np.uint8).reshape(10, 12)
@@ -329,7 +332,7 @@ def test_an_interrupt_is_a_status_and_no_traceback(monkeypatch, capsys):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(nuvmatch.Matcher, "locate", interrupt)
+    monkeypatch.setattr(nuvmatch.Search, "locate", interrupt)
     assert run() == 130
     assert capsys.readouterr().err == ""
 
@@ -493,6 +496,7 @@ def test_masks_are_images_of_any_kind(kind, capsys):
     assert reported(capsys) == PLACES[1:]
 
 
+@pytest.mark.compiled
 def test_no_data_count_in_neither(capsys):
     """F17: by the tag that the file has, or as it is said."""
     rng = np.random.default_rng(8)

@@ -77,6 +77,39 @@ def test_the_field_of_shifts_is_drawn(tmp_path, capsys):
     assert read_image(tmp_path / "shifts.png").shape[:2] == (550, 700)
 
 
+def test_the_digits_of_a_display_are_read(tmp_path, capsys):
+    sample = load("read_digits")
+    sample.main(tmp_path / "display.png")
+    read, shown = capsys.readouterr().out.splitlines()
+    assert shown.split(maxsplit=1)[1] == sample.SHOWN
+    assert re.findall(r"\d+", read)[0] == re.sub(r"\D", "", sample.SHOWN)
+    assert read_image(tmp_path / "display.png").shape == (*sample.make_display().shape, 3)
+
+
+def test_the_pieces_on_a_board_are_found_with_their_colours(tmp_path, capsys):
+    sample = load("find_pieces")
+    sample.main(tmp_path / "board.png")
+    lines = capsys.readouterr().out.splitlines()
+    truth = [rank.split() for rank in sample.BOARD.strip().split("\n")]
+    assert [line.split()[1:] for line in lines[1:9]] == [rank + rank for rank in truth]
+    assert "31 pieces found, 31 of 31 right" in lines[9]
+    assert read_image(tmp_path / "board.png").shape == (512, 512, 3)
+
+
+def test_the_parts_on_a_tray_are_sorted(tmp_path, capsys):
+    load("sort_parts").main(tmp_path / "tray.png")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "15 parts found, 15 are there"
+    assert lines[-1] == "15 of 15 right"
+    for line in lines[1:-1]:
+        lies, found = line.split(":")
+        assert lies.split()[0] == found.split()[0]
+        row, col, turn = map(float, re.findall(r"[+-]\d+\.\d", found))
+        assert max(abs(row), abs(col)) < 1
+        assert abs(turn) < 2
+    assert read_image(tmp_path / "tray.png").shape == (288, 480, 3)
+
+
 def test_a_measure_of_ones_own_finds_the_template(capsys):
     load("own_measure").main()
     lines = capsys.readouterr().out.splitlines()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .options import parser
-from .reporting import BAD_INPUT, FOUND
+from .reporting import BAD_INPUT, ERRORS, FOUND, say_error
 
 __all__ = ["main"]
 
@@ -46,11 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # nobody reads on, as in "| head"
         _drop_unprinted()
         return FOUND
-    except (OSError, ValueError, TypeError, ImportError, MemoryError) as error:
-        reason = str(error) or type(error).__name__
-        if isinstance(error, OSError) and error.strerror:
-            reason = f"{error.filename or ''}: {error.strerror}".lstrip(": ")
-        print(f"nuvmatch: error: {' '.join(reason.split())}", file=sys.stderr)
+    except ERRORS as error:
+        say_error(error)
         _drop_unprinted()
         return BAD_INPUT
 

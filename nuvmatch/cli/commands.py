@@ -2,15 +2,12 @@
 
 import argparse
 import math
-import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .. import io
@@ -18,57 +15,142 @@ from ..finding import PRECISE
 from ..matcher import Matcher
 from ..measures import NAMED, NUV, Lowest, Measure, WindowToPattern, name_of
 from ..results import Matches
+from ..search import Search
 from ..showing import CHARTS, draw_bins, draw_matches, write_chart
 from ..tones.families import NAMED as FAMILIES
-from .reporting import FOUND, NOTHING, Found, report_bins, report_matches
+from .inputs import (
+    STANDARD_INPUT,
+    Pattern,
+    fits,
+    is_grey,
+    nodata_of,
+    pages_of,
+    read_mask,
+    read_templates,
+    scenes_and_templates,
+    source_of,
+)
+from .reporting import (
+    BAD_INPUT,
+    ERRORS,
+    FOUND,
+    NOTHING,
+    Found,
+    Report,
+    as_csv,
+    report_bins,
+    report_matches,
+    say_error,
+)
 
 
 def locate(options: argparse.Namespace) -> int:
-    """Seek the template in the scene, and report where it is."""
-    _check_locate(options)
+    """Seek templates in scenes, and report where they are."""
+    scenes, paths = scenes_and_templates(options)
+    _check_locate(options, scenes, paths)
     measure = _measure(options)
     options.measure = name_of(measure)
-    source = _source(options.scene)
-    template, nodata = _read(options.template)
-    settings = {
-        "mask": _read_mask(options.mask),
-        "nodata": options.nodata or sorted(nodata | _nodata(source)) or None,
-        "n_threads": options.threads,
-    }
-    where = {"image_mask": _read_mask(options.image_mask), "region": options.region}
-    found: list[Found] = []
-    best: list[Found] = []
-    matchers: dict[bool, Matcher] = {}
-    for page, scene in _pages(options, source):
-        if not _fits(template, scene, options, page):
-            continue
-        searched, sought = scene, template
-        to_luminance = _is_grey(scene) != _is_grey(template)
+    seeker = _Seeker(options, measure, read_templates(paths))
+    reports: list[Report] = []
+    failed = False
+    for path in _with_progress(scenes):
+        try:
+            reports.append(seeker.seek(path))
+        except ERRORS as error:
+            if len(scenes) == 1:
+                raise
+            say_error(error, path)
+            failed = True
+    report_matches(options, reports)
+    if options.csv is not None:
+        io.write_whole(options.csv, as_csv(reports).encode())
+    if failed:
+        return BAD_INPUT
+    return FOUND if any(report.found for report in reports) else NOTHING
+
+
+def _with_progress(scenes: Sequence[str]) -> Iterable[str]:
+    """Show how far it is, where there are several and a person looks."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return scenes
+    shown: Iterable[str] = tqdm(scenes, disable=None if len(scenes) > 1 else True, unit="scene")
+    return shown
+
+
+class _Seeker:
+    """Templates, made ready for scenes of one kind after the other."""
+
+    def __init__(
+        self, options: argparse.Namespace, measure: Measure, templates: dict[str, Pattern]
+    ) -> None:
+        self._options = options
+        self._measure = measure
+        self._templates = templates
+        self._mask = read_mask(options.mask)
+        self._where = {"image_mask": read_mask(options.image_mask), "region": options.region}
+        self._searches: dict[Any, Search] = {}
+
+    def seek(self, path: str) -> Report:
+        """Search one scene, page by page."""
+        options, source = self._options, source_of(path)
+        report = Report(path, list(self._templates), [], [])
+        pixels = [template.pixels for template in self._templates.values()]
+        searched = False
+        for page, scene in pages_of(path, source, options.page):
+            if not fits(pixels, scene, page, of_all=options.page == "all"):
+                continue
+            searched = True
+            greys, search = self._search(scene, nodata_of(source))
+            matches = search.locate(greys, **self._where, **_how_many(options))
+            report.found.extend(Found(page, match) for match in matches)
+            best = matches[:1] or _best(options, search, greys, self._where)
+            report.best.extend(Found(page, match) for match in best)
+            if options.map is not None:
+                self._write_map(greys)
+            if options.out is not None:
+                io.write_picture(options.out, draw_matches(scene, matches))
+        if not searched:
+            raise ValueError(f"every page of {path} is smaller than the template")
+        return report
+
+    def _search(self, scene: NDArray[Any], nodata: set[float]) -> tuple[NDArray[Any], Search]:
+        """Return what goes together: all grey, unless all are colour."""
+        sought = [template.pixels for template in self._templates.values()]
+        to_luminance = len({is_grey(image) for image in (scene, *sought)}) > 1
+        none = nodata.union(*(template.nodata for template in self._templates.values()))
+        key = to_luminance, tuple(sorted(none))
         if to_luminance:
-            searched, sought = io.to_grey(scene), io.to_grey(template)
-        if to_luminance not in matchers:
-            matchers[to_luminance] = Matcher(sought, measure, **settings)
-        matcher = matchers[to_luminance]
-        matches = matcher.locate(searched, **where, **_how_many(options))
-        found += [Found(page, match) for match in matches]
-        best += [
-            Found(page, one) for one in matches[:1] or _best(options, matcher, searched, where)
-        ]
-        if options.map is not None:
-            whole = matcher.score_map(searched, image_mask=where["image_mask"])
-            io.write_map(options.map, whole)
-        if options.out is not None:
-            io.write_picture(options.out, draw_matches(scene, matches))
-    if not matchers:
-        raise ValueError(f"every page of {options.scene} is smaller than the template")
-    report_matches(options, found, min(best, key=lambda one: one.match.score, default=None))
-    return FOUND if found else NOTHING
+            scene, sought = io.to_grey(scene), [io.to_grey(image) for image in sought]
+        if key not in self._searches:
+            options = self._options
+            single = len(sought) == 1
+            self._searches[key] = Search(
+                sought[0] if single else dict(zip(self._templates, sought, strict=True)),
+                self._measure, masks=self._mask, nodata=options.nodata or list(key[1]) or None,
+                angles=options.angles, scales=options.scales, n_threads=options.threads,
+            )  # fmt: skip
+        return scene, self._searches[key]
+
+    def _write_map(self, scene: NDArray[Any]) -> None:
+        """Write the map of the one template, of the whole scene."""
+        (template,) = self._templates.values()
+        sought = template.pixels if is_grey(template.pixels) == is_grey(scene) else None
+        matcher = Matcher(
+            io.to_grey(template.pixels) if sought is None else sought, self._measure,
+            mask=self._mask, nodata=self._options.nodata or sorted(template.nodata) or None,
+            n_threads=self._options.threads,
+        )  # fmt: skip
+        scores = matcher.score_map(scene, image_mask=self._where["image_mask"])
+        io.write_map(self._options.map, scores)
 
 
 def show_bins(options: argparse.Namespace) -> int:
     """Report how the template's greys are cut."""
     _check_outputs([(options.out, CHARTS)], [options.template])
-    template, nodata = _read(options.template)
+    source = source_of(options.template)
+    template, nodata = io.read_image(source), nodata_of(source)
     measure = NUV(**_given(options, "bins", "binning"))
     bins = Matcher(template, measure, nodata=sorted(nodata) or None).bins
     if options.out is not None:
@@ -77,15 +159,23 @@ def show_bins(options: argparse.Namespace) -> int:
     return FOUND
 
 
-def _check_locate(options: argparse.Namespace) -> None:
+def _check_locate(
+    options: argparse.Namespace, scenes: Sequence[str], templates: Sequence[str]
+) -> None:
     """Refuse, before any work is done, what cannot be read or written together."""
-    inputs = (options.scene, options.template, options.mask, options.image_mask)
-    outputs = [(options.out, io.PICTURES), (options.map, io.MAPS)]
-    _check_outputs(outputs, [path for path in inputs if path is not None])
-    if options.scene == options.template == "-":
-        raise ValueError("standard input is one image; SCENE or TEMPLATE must be a file")
-    if options.page == "all" and {options.out, options.map} != {None}:
-        raise ValueError("--out and --map show one page; choose it with --page N")
+    inputs = [*scenes, *templates, options.mask, options.image_mask]
+    outputs = [(options.out, io.PICTURES), (options.map, io.MAPS), (options.csv, (".csv",))]
+    _check_outputs(outputs, [path for path in inputs if path not in (None, STANDARD_INPUT)])
+    if {options.out, options.map} != {None}:
+        if options.page == "all":
+            raise ValueError("--out and --map show one page; choose it with --page N")
+        if len(scenes) > 1:
+            raise ValueError(f"--out and --map show one scene; there are {len(scenes)}")
+    if options.mask is not None and len(templates) > 1:
+        raise ValueError(f"--mask is of one template; there are {len(templates)}")
+    posed = options.angles != [0.0] or options.scales != [1.0]
+    if options.map is not None and (posed or len(templates) > 1):
+        raise ValueError("--map is of one template as it is, neither turned nor resized")
 
 
 def _check_outputs(
@@ -102,93 +192,26 @@ def _check_outputs(
         taken.add(Path(path).resolve())
 
 
-def _source(path: str) -> str | BytesIO:
-    """Return what `nuvmatch.io` reads: the file, or the bytes of standard input."""
-    if path != "-":
-        return path
-    source = BytesIO(sys.stdin.buffer.read())
-    source.name = "standard input"
-    return source
-
-
-def _read(path: str) -> tuple[NDArray[Any], set[float]]:
-    """Read an image, and which grey it says is none."""
-    source = _source(path)
-    return io.read_image(source), _nodata(source)
-
-
-def _nodata(source: str | BytesIO) -> set[float]:
-    grey = io.nodata_of(source)
-    return set() if grey is None else {grey}
-
-
-def _read_mask(path: str | None) -> NDArray[Any] | None:
-    """Read where any colour is above 0, and alpha too."""
-    if path is None:
-        return None
-    mask = io.read_image(path)
-    if mask.ndim == 2:
-        return mask
-    opaque = mask[..., -1] > 0 if mask.shape[2] in (2, 4) else True
-    return np.asarray((mask[..., : 1 if mask.shape[2] == 2 else 3] > 0).any(axis=2) & opaque)
-
-
-def _pages(
-    options: argparse.Namespace, source: str | BytesIO
-) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Read the pages to search, with their numbers from 1."""
-    if options.page == "all":
-        yield from enumerate(io.read_pages(source), 1)
-        return
-    page, count = options.page or 1, io.count_pages(source)
-    if page > count:
-        pages = "1 page" if count == 1 else f"{count} pages"
-        raise ValueError(f"{options.scene} has {pages}; there is no page {page}")
-    if options.page is None and count > 1:
-        warnings.warn(
-            f"{options.scene} has {count} pages; only the first is searched: --page N chooses "
-            "another, --page all searches each",
-            stacklevel=2,
-        )
-    yield page, io.read_image(source, page=page - 1)
-
-
-def _is_grey(image: NDArray[Any]) -> bool:
-    return image.ndim == 2 or image.shape[2] == 2
-
-
-def _fits(
-    template: NDArray[Any], scene: NDArray[Any], options: argparse.Namespace, page: int
-) -> bool:
-    """Whether a page can hold the template: of all pages some may not, a single one must."""
-    shape, within = template.shape[:2], scene.shape[:2]
-    if shape[0] <= within[0] and shape[1] <= within[1]:
-        return True
-    said = f"the template of shape {shape} is larger than the image of shape {within}"
-    if options.page != "all":
-        raise ValueError(f"{said}: SCENE comes first, then TEMPLATE")
-    warnings.warn(f"page {page} is left out: {said}", stacklevel=2)
-    return False
-
-
 def _best(
-    options: argparse.Namespace, matcher: Matcher, scene: NDArray[Any], where: dict[str, Any]
+    options: argparse.Namespace, search: Search, scene: NDArray[Any], where: dict[str, Any]
 ) -> Matches:
     """Return the best place where none passes; what is to be said of the search already was."""
     told = None if options.false_alarms is None else math.inf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return matcher.locate(scene, **where, false_alarms=told, max_matches=1)
+        return search.locate(scene, **where, false_alarms=told, max_matches=1)
 
 
 def _how_many(options: argparse.Namespace) -> dict[str, Any]:
     """Return which matches `locate` is to keep: without a threshold these tell false alarms."""
     told = math.inf if options.threshold is None else None
-    best = options.threshold is options.false_alarms is None and not options.all
+    limits = options.threshold, options.false_alarms, options.max_per_name
+    best = limits == (None, None, None) and not options.all
     return {
         "threshold": options.threshold,
         "false_alarms": told if options.false_alarms is None else options.false_alarms,
         "max_matches": options.max_matches or (1 if best else None),
+        "max_per_name": options.max_per_name,
         "min_distance": options.min_distance,
         "max_overlap": options.max_overlap,
         "subpixel": options.subpixel if options.subpixel == PRECISE else bool(options.subpixel),

@@ -13,6 +13,8 @@ from ..tones.families import NAMED as FAMILIES
 from .commands import locate, show_bins
 from .reporting import BAD_INPUT
 
+_ANGLES_ALLOWED = 100_000
+
 
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line; what begins like a negative number is no option."""
@@ -38,30 +40,23 @@ def parser() -> argparse.ArgumentParser:
         "locate",
         help="say where a template lies in a scene",
         allow_abbrev=False,
+        usage="nuvmatch locate SCENE.. TEMPLATE [--template FILE ..] [options]",
         description="Say where TEMPLATE lies in SCENE: the single best place, unless a "
         "threshold, false alarms or a number of matches is given; without these that counts as "
         "found, however bad it is. Scores are dissimilarities: 0 is perfect. False alarms: how "
         "many places as good, or better, chance shows in a scene like this; with --threshold "
         "alone they are not told, which saves time. "
         "Where one of the two is grey, the luminance of the other is taken. "
-        "Exit status: 0 found, 1 nothing found, 2 bad input.",
+        "Exit status: 0 found, 1 nothing found, 2 bad input; of several scenes one that "
+        "cannot be read is reported, the others are searched, and the status is 2.",
         epilog="Example: nuvmatch locate screen.png icon.png --measure auto --false-alarms 0.01",
     )
-    seek.add_argument(
-        "scene",
-        metavar="SCENE",
-        help=f"image to search: {io.FORMATS}, or what else OpenCV reads; - is standard input",
-    )
-    seek.add_argument(
-        "template",
-        metavar="TEMPLATE",
-        help="image to find, or -; of its pixels those count that are at least half opaque; an "
-        "icon of a single colour is sought by its alpha",
-    )
+    _add_images(seek)
     _add_pixels(seek)
     _add_measure(seek)
     _add_binning(seek)
     _add_search(seek)
+    _add_poses(seek)
     _add_outputs(
         seek,
         f"draw the matches on the scene: {', '.join(io.PICTURES)}",
@@ -79,6 +74,25 @@ def parser() -> argparse.ArgumentParser:
     _add_outputs(bins, "draw the histogram with the cuts, PNG or SVG (needs nuvmatch[plot])")
     bins.set_defaults(run=show_bins)
     return whole
+
+
+def _add_images(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "images",
+        nargs="+",
+        metavar="SCENE.. TEMPLATE",
+        help="images to search, and behind them the image to find: files, folders of them, or "
+        f"quoted patterns as 'scans/*.png'; {io.FORMATS}, or what else OpenCV reads; - is "
+        "standard input. Of a template's pixels those count that are at least half opaque; an "
+        "icon of a single colour is sought by its alpha",
+    )
+    parser.add_argument(
+        "--template",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="another template, as often as there are: they compete for each place",
+    )
 
 
 def _add_pixels(parser: argparse.ArgumentParser) -> None:
@@ -147,6 +161,9 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-matches", type=_count, metavar="N", help="the best N places at most")
     parser.add_argument(
+        "--max-per-name", type=_count, metavar="N", help="the best N of each template at most"
+    )
+    parser.add_argument(
         "--all", action="store_true", help="all places that do not overlap a better one too much"
     )
     parser.add_argument(
@@ -181,6 +198,24 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=_count, metavar="N", help="as many at most")
 
 
+def _add_poses(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--angles",
+        type=_angles,
+        default=[0.0],
+        metavar="A,B,..|A:B:STEP|all",
+        help="by how many degrees templates may be turned, counter-clockwise; --angles=-5:5:1 "
+        "where the first is negative",
+    )
+    parser.add_argument(
+        "--scales",
+        type=_numbers,
+        default=[1.0],
+        metavar="LOW,HIGH|A,B,C,..",
+        help="by how much they may be resized: two numbers are a range, others are the scales",
+    )
+
+
 def _add_outputs(parser: argparse.ArgumentParser, picture: str, score_map: str = "") -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -189,6 +224,9 @@ def _add_outputs(parser: argparse.ArgumentParser, picture: str, score_map: str =
     parser.add_argument("--out", metavar="FILE", help=picture)
     if score_map:
         parser.add_argument("--map", metavar="FILE", help=score_map)
+        parser.add_argument(
+            "--csv", metavar="FILE", help="save all matches of all scenes as one table"
+        )
 
 
 def _add_binning(parser: argparse.ArgumentParser) -> None:
@@ -240,6 +278,24 @@ def _alarms(text: str) -> float:
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text!r}; there are 0 false alarms or more")
     return number
+
+
+def _angles(text: str) -> str | list[float]:
+    if text == "all":
+        return text
+    if text.count(":") != 2:
+        return _numbers(text)
+    first, last, step = map(_number, text.split(":"))
+    if not (step > 0 and first <= last) or (last - first) / step > _ANGLES_ALLOWED:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}; it must be FIRST:LAST:STEP, with a step above 0 and at most "
+            f"{_ANGLES_ALLOWED} of them"
+        )
+    return [first + i * step for i in range(int((last - first) / step + 1e-9) + 1)]
+
+
+def _numbers(text: str) -> list[float]:
+    return [_number(part) for part in text.split(",")]
 
 
 def _number(text: str) -> float:

@@ -1,10 +1,14 @@
 """What is printed: tables, or JSON."""
 
 import argparse
+import csv
 import json
 import math
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from io import StringIO
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +16,9 @@ from ..binning import Binning
 from ..results import Match
 
 FOUND, NOTHING, BAD_INPUT = 0, 1, 2
+
+# What is told in one line; all else is a fault of ours.
+ERRORS = (OSError, ValueError, TypeError, ImportError, MemoryError)
 
 _DOUBTFUL = 0.1  # false alarms that are too many to believe the best place unasked
 
@@ -23,32 +30,73 @@ class Found(NamedTuple):
     match: Match
 
 
-def report_matches(options: argparse.Namespace, found: Sequence[Found], best: Found | None) -> None:
-    """Print what was found, as it was asked for."""
+class Report(NamedTuple):
+    """What was found in a scene, and the best place of each page even if it does not pass."""
+
+    scene: str
+    templates: list[str]
+    found: list[Found]
+    best: list[Found]
+
+    @property
+    def lowest(self) -> Found | None:
+        """The best place of all."""
+        return min(self.best, key=lambda one: one.match.score, default=None)
+
+
+def say_error(error: BaseException, about: str = "") -> None:
+    """Say in one line what is wrong."""
+    reason = str(error) or type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        reason = f"{error.filename or ''}: {error.strerror}".lstrip(": ")
+    if about and about not in reason:
+        reason = f"{about}: {reason}"
+    print(f"nuvmatch: error: {' '.join(reason.split())}", file=sys.stderr)
+
+
+def report_matches(options: argparse.Namespace, reports: Sequence[Report]) -> None:
+    """Print what was found, as it was asked for: of several scenes one after the other."""
     if options.quiet:
         return
-    if not options.json:
-        print(_as_table(options, found, best))
+    if options.json:
+        found = [_as_report(options, one) for one in reports]
+        print(_as_json(found[0] if len(found) == 1 else found))
         return
-    report = {
-        "scene": options.scene,
-        "template": options.template,
+    print("\n\n".join(_as_table(options, one) for one in reports))
+
+
+def as_csv(reports: Sequence[Report]) -> str:
+    """Put all matches into one table, a row each; what is not told is empty."""
+    text = StringIO(newline="")
+    columns = ["scene", "page", *Match(0, 0, 1, 1, 0.0).to_record()]
+    writer = csv.DictWriter(text, columns)
+    writer.writeheader()
+    for report in reports:
+        name = report.templates[0] if len(report.templates) == 1 else None
+        for page, match in report.found:
+            record = {"scene": report.scene, "page": page, **match.to_record()}
+            writer.writerow(record | ({"name": name} if name else {}))
+    return text.getvalue()
+
+
+def _as_report(options: argparse.Namespace, report: Report) -> dict[str, Any]:
+    limits = {"threshold": options.threshold, "max_false_alarms": options.false_alarms}
+    best, single = report.lowest, len(report.templates) == 1
+    return {
+        "scene": report.scene,
+        "template": report.templates[0] if single else report.templates,
         "measure": options.measure,
-        "threshold": options.threshold if math.isfinite(options.threshold or 0) else None,
-        "max_false_alarms": options.false_alarms
-        if math.isfinite(options.false_alarms or 0)
-        else None,
+        **{name: limit if math.isfinite(limit or 0) else None for name, limit in limits.items()},
         "matches": [
             {
                 **_as_record(options, one),
                 "tone_curves": [curve._asdict() for curve in one.match.tone_curves],
             }
-            for one in found
+            for one in report.found
         ],
         "best": _as_record(options, best) if best else None,
         "best_score": best.match.score if best else None,
     }
-    print(_as_json(report))
 
 
 def _as_record(options: argparse.Namespace, found: Found) -> dict[str, Any]:
@@ -58,40 +106,70 @@ def _as_record(options: argparse.Namespace, found: Found) -> dict[str, Any]:
     return {"page": found.page, **record} if options.page else record
 
 
-def _as_table(options: argparse.Namespace, found: Sequence[Found], best: Found | None) -> str:
-    template, scene = Path(options.template).name, Path(options.scene).name
+def _as_table(options: argparse.Namespace, report: Report) -> str:
+    scene = Path(report.scene).name
+    single = len(report.templates) == 1
+    sought = report.templates[0] if single else f"{len(report.templates)} templates"
+    best = report.lowest
     if best is None:
-        refusing = [f"--{name}" for name in ("gain", "polarity") if getattr(options, name)]
-        reasons = ["flat or masked out"]
-        reasons += [f"refused by {' and '.join(refusing)}"] if refusing else []
-        reasons += ["outside the region"] if options.region else []
-        return f"{template} cannot be sought in {scene}: every window is {', or '.join(reasons)}"
-    place = f"row {best.match.row}, column {best.match.col}"
-    if not found:
+        return f"{sought} cannot be sought in {scene}: every window is {_reasons(options)}"
+    if not report.found:
+        place = f"row {best.match.row}, column {best.match.col}"
         return (
-            f"{template} is not in {scene}: no place has {' and '.join(_limits(options))} by "
-            f"{options.measure}; the best scores {best.match.score:.4f} at {place}"
+            f"{sought} {'is' if single else 'are'} not in {scene}: no place has "
+            f"{' and '.join(_limits(options))} by {options.measure}; the best scores "
+            f"{best.match.score:.4f} at {place}"
             f"{f' of page {best.page}' if options.page else ''}{_of_chance(best)}"
         )
-    told = any(one.match.false_alarms is not None for one in found)
-    head = f"{'page':>5} " if options.page else ""
+    columns = _columns(options, report)
     lines = [
-        f"{template} in {scene} by {options.measure} (0 is perfect):",
-        f"{'#':>4} {head}{'row':>6} {'column':>6} {'height':>6} {'width':>6} {'score':>8}"
-        f"{' false alarms' if told else ''}"
-        f"{' center row  and column sigma' if options.subpixel else ''}",
+        f"{sought} in {scene} by {options.measure} (0 is perfect):",
+        " ".join(f"{title:>{width}}" for title, width, _ in columns),
     ]
-    for i, (page, m) in enumerate(found, 1):
-        first = f"{page:>5} " if options.page else ""
-        place = f"{m.row:>6} {m.col:>6} {m.height:>6} {m.width:>6}"
-        last = f" {m.false_alarms:>12.2g}" if told else ""
-        if options.subpixel:
-            last += f" {m.center[0]:>10.2f} {m.center[1]:>11.2f} {m.sigma:>5.2f}"
-        lines.append(f"{i:>4} {first}{place} {m.score:>8.4f}{last}")
-    least = min(one.match.false_alarms or 0 for one in found)
-    if told and _DOUBTFUL <= least < math.inf:
+    for i, one in enumerate(report.found, 1):
+        lines.append(" ".join(f"{show(i, one):>{width}}" for _, width, show in columns))
+    told = [one.match.false_alarms for one in report.found if one.match.false_alarms is not None]
+    if told and _DOUBTFUL <= min(told) < math.inf:
         lines.append("This may well be chance: scenes like this show as good places without it.")
     return "\n".join(lines)
+
+
+Show = Callable[[int, Found], str]
+
+
+def _columns(options: argparse.Namespace, report: Report) -> list[tuple[str, int, Show]]:
+    """Return titles, widths, and what is shown of each match."""
+    matches = [one.match for one in report.found]
+    columns: list[tuple[str, int, Show]] = [("#", 4, lambda i, one: str(i))]
+    if options.page:
+        columns.append(("page", 5, lambda i, one: str(one.page)))
+    if len(report.templates) > 1:
+        longest = max(len(str(match.name)) for match in matches)
+        columns.append(("template", max(longest, 8), lambda i, one: str(one.match.name)))
+    for title in ("row", "col", "height", "width"):
+        show = attrgetter(f"match.{title}")
+        name = "column" if title == "col" else title
+        columns.append((name, 6, lambda i, one, show=show: str(show(one))))  # type: ignore[misc]
+    if any(match.template_shape for match in matches):
+        columns.append(("angle", 7, lambda i, one: f"{one.match.angle:.2f}"))
+        columns.append(("scale", 6, lambda i, one: f"{one.match.scale:.3f}"))
+    columns.append(("score", 8, lambda i, one: f"{one.match.score:.4f}"))
+    if any(match.false_alarms is not None for match in matches):
+        columns.append(("false alarms", 12, lambda i, one: f"{one.match.false_alarms:.2g}"))
+    if options.subpixel:
+        columns.append(("center row", 10, lambda i, one: f"{one.match.center[0]:.2f}"))
+        columns.append((" and column", 11, lambda i, one: f"{one.match.center[1]:.2f}"))
+        columns.append(("sigma", 5, lambda i, one: f"{one.match.sigma:.2f}"))
+    return columns
+
+
+def _reasons(options: argparse.Namespace) -> str:
+    """Say why no window may be a match."""
+    refusing = [f"--{name}" for name in ("gain", "polarity") if getattr(options, name)]
+    reasons = ["flat or masked out"]
+    reasons += [f"refused by {' and '.join(refusing)}"] if refusing else []
+    reasons += ["outside the region"] if options.region else []
+    return ", or ".join(reasons)
 
 
 def _limits(options: argparse.Namespace) -> list[str]:
@@ -127,7 +205,7 @@ def report_bins(options: argparse.Namespace, bins: Sequence[Binning], binning: s
             print(f"{k + 1:>4} {ends[0]:>9.6g} {ends[1]:>9.6g} {count:>8} {share:>6.1%}")
 
 
-def _as_json(report: dict[str, Any]) -> str:
+def _as_json(report: Any) -> str:
     """Indent a report, but keep each list of numbers on one line."""
     text = json.dumps(report, indent=2)
     return re.sub(r'\[\n[^][{}"]*\]', lambda found: re.sub(r"\n\s*", " ", found[0]), text)

@@ -11,7 +11,7 @@ from .products import Pattern, TileProducts, for_each_product, products_at
 from .programs import Programs
 from .slices import Slices
 from .sums import TileSums, for_each_tile
-from .threads import Tile, available_cpus
+from .threads import Tile, available_cpus, run
 
 __all__ = [
     "BinSums",
@@ -32,5 +32,6 @@ __all__ = [
     "prepare",
     "products_at",
     "replace_nan",
+    "run",
     "unit_scale",
 ]

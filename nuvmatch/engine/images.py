@@ -142,6 +142,12 @@ class Image:
         place = self.place[0] + row, self.place[1] + column
         return replace(self, planes=self.planes[:, *part], bad=bad, place=place)
 
+    def resampled(self, planes: NDArray[Any], bad: NDArray[np.bool_] | None = None) -> "Image":
+        """Return pixels made of this image's, none beyond its range, that are read just as it."""
+        planes = planes.view()
+        planes.flags.writeable = False
+        return replace(self, planes=planes, bad=bad, place=(0, 0))
+
     def around(self, windows: int, shape: tuple[int, int]) -> "Image":
         """Return this and what is around it, until it has so many windows, or is the whole."""
         margin = 0

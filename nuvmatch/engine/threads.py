@@ -9,12 +9,14 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 MAX_THREADS = 256
+
+Part = TypeVar("Part")
 
 _SCRATCH_BYTES_KEPT = 8 * 2**20  # by one array
 
@@ -166,10 +168,10 @@ def _get_pool() -> ThreadPoolExecutor:
     return _pool
 
 
-def run(task: Callable[[Tile], None], todo: Sequence[Tile], n_threads: int) -> None:
-    """Call ``task`` on every tile, from at most ``n_threads`` threads.
+def run(task: Callable[[Part], None], todo: Sequence[Part], n_threads: int) -> None:
+    """Call ``task`` on every part of the work, as tiles are, from at most ``n_threads`` threads.
 
-    The calling thread works too: a single thread or a single tile starts no pool, and
+    The calling thread works too: a single thread or a single part starts no pool, and
     a pool kept busy by others delays nobody. The first exception, one that interrupts
     the calling thread included, stops all and reaches the caller.
     """
@@ -180,10 +182,10 @@ def run(task: Callable[[Tile], None], todo: Sequence[Tile], n_threads: int) -> N
     def work() -> None:
         nonlocal stopped
         try:
-            for tile in queue:
+            for part in queue:
                 if stopped:
                     return
-                task(tile)
+                task(part)
         except BaseException:
             stopped = True
             raise

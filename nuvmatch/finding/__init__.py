@@ -3,7 +3,8 @@
 It knows maps, and nothing of templates or measures.
 """
 
-from .peaks import Chance, find_peaks, take_peaks
+from .competing import compete
+from .peaks import NO_PEAKS, Chance, Peaks, find_peaks, take_peaks
 from .rules import PRECISE, PeakRule
 from .significance import (
     Null,
@@ -11,6 +12,7 @@ from .significance import (
     count_windows,
     logs_of,
     lowest_places,
+    numbers_of,
     tail_size,
     true_size,
     windows_of,
@@ -19,16 +21,20 @@ from .significance import (
 from .subpixel import Fraction, to_fraction
 
 __all__ = [
+    "NO_PEAKS",
     "PRECISE",
     "Chance",
     "Fraction",
     "Null",
     "PeakRule",
+    "Peaks",
     "check_null",
+    "compete",
     "count_windows",
     "find_peaks",
     "logs_of",
     "lowest_places",
+    "numbers_of",
     "tail_size",
     "take_peaks",
     "to_fraction",

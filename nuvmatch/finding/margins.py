@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .suppression import Places
-
 
 def best_elsewhere(
-    places: Places,
+    at_rows: NDArray[np.int64],
+    at_cols: NDArray[np.int64],
     shape: tuple[int, int],
     lowest: NDArray[np.floating],
     rows_of: Callable[[int, int], NDArray[np.floating]],
@@ -20,7 +19,7 @@ def best_elsewhere(
 
     Parameters
     ----------
-    places : Places
+    at_rows, at_cols : ndarray of shape (n,)
     shape : (int, int)
         Height and width of the windows.
     lowest : ndarray of shape (rows,)
@@ -33,14 +32,14 @@ def best_elsewhere(
     ndarray of shape (n,)
         NaN where there is no such window.
     """
-    elsewhere = np.full(places.rows.size, np.nan)
+    elsewhere = np.full(at_rows.size, np.nan)
     if np.isnan(lowest).all():
         return elsewhere
     height, width = shape
     above, below = _running(lowest), _running(lowest[::-1])[::-1]
     best_row = int(np.nanargmin(lowest))
     best_col = int(np.nanargmin(rows_of(best_row, best_row + 1)[0]))
-    for i, (row, col) in enumerate(zip(places.rows.tolist(), places.cols.tolist(), strict=True)):
+    for i, (row, col) in enumerate(zip(at_rows.tolist(), at_cols.tolist(), strict=True)):
         if abs(row - best_row) >= height or abs(col - best_col) >= width:
             elsewhere[i] = lowest[best_row]
             continue

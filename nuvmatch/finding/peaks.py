@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,14 +111,15 @@ def find_peaks(
         null.warn_if_undecided()
         chance = Chance(null, windows)
     found = take_peaks([(0, scores)], scores.shape, shape, scores.dtype, rule, chance=chance)
+    matches = found.compared(found.matches)
     if not rule.subpixel:
-        return Matches(found.matches)
+        return Matches(matches)
 
     def around(row: int, col: int) -> NDArray[Any]:
         return scores[row - 1 : row + 2, col - 1 : col + 2]
 
     pixels = shape[0] * shape[1]
-    return Matches(to_fraction(match, scores.shape, around, pixels) for match in found.matches)
+    return Matches(to_fraction(match, scores.shape, around, pixels) for match in matches)
 
 
 class Chance(NamedTuple):
@@ -161,10 +163,31 @@ class Chance(NamedTuple):
 
 
 class Peaks(NamedTuple):
-    """Matches, and the lowest value of the map: infinite where there was none."""
+    """Matches of a map, and what they are compared with."""
 
     matches: list[Match]
-    lowest: float
+    lowest: float  # of the map; infinite where there was no value
+    row_lowest: NDArray[np.floating]  # of each row; empty where none are compared
+    rows_of: Rows
+    chance: Chance | None
+
+    def compared(self, matches: Sequence[Match]) -> list[Match]:
+        """Return some of the matches with their margins."""
+        if not (self.row_lowest.size and matches):
+            return list(matches)
+        shape = matches[0].height, matches[0].width
+        rows, cols = (np.array([getattr(m, name) for m in matches]) for name in ("row", "col"))
+        best = best_elsewhere(rows, cols, shape, self.row_lowest, self.rows_of)
+        if self.chance is not None:
+            best = self.chance.scores(best)
+        gaps = best - np.array([m.score for m in matches])
+        return [
+            replace(match, margin=None if math.isnan(gap) else gap)
+            for match, gap in zip(matches, gaps.tolist(), strict=True)
+        ]
+
+
+NO_PEAKS = Peaks([], math.inf, np.empty(0), lambda top, bottom: np.empty((0, 0)), None)
 
 
 def take_peaks(
@@ -215,11 +238,10 @@ def take_peaks(
         alarms = chance.log_false_alarms(places.scores)
         believed = alarms <= chance.most(rule) + _ROUNDING
         places, alarms = places.of(believed), alarms[believed]
-    elsewhere = None
-    if compared and places.rows.size:
-        held = rows_of or (lambda top, bottom: band[top:bottom])
-        elsewhere = best_elsewhere(places, shape, np.concatenate(lowest), held)
-    return Peaks(_as_matches(places, extent, shape, chance, alarms, elsewhere), search.lowest)
+    rows_lowest = np.concatenate(lowest) if lowest else np.empty(0)
+    held = rows_of or (lambda top, bottom: band[top:bottom])
+    matches = _as_matches(places, extent, shape, chance, alarms)
+    return Peaks(matches, search.lowest, rows_lowest, held, chance)
 
 
 def _as_matches(
@@ -228,25 +250,17 @@ def _as_matches(
     shape: tuple[int, int],
     chance: Chance | None,
     alarms: NDArray[np.float64] | None,
-    elsewhere: NDArray[np.float64] | None,
 ) -> list[Match]:
     """Put together what is known of places; None is what was not asked for."""
     scores = places.scores if chance is None else chance.scores(places.scores)
-    nothing: list[None] = [None] * scores.size
-    margins: Iterable[float | None] = nothing
-    if elsewhere is not None:
-        best = elsewhere if chance is None else chance.scores(elsewhere)
-        margins = [None if math.isnan(gap) else gap for gap in (best - scores).tolist()]
-    told = nothing if alarms is None else numbers_of(alarms).tolist()
-    found = zip(
-        places.rows.tolist(), places.cols.tolist(), scores.tolist(), told, margins, strict=True
-    )
+    told = [None] * scores.size if alarms is None else numbers_of(alarms).tolist()
+    found = zip(places.rows.tolist(), places.cols.tolist(), scores.tolist(), told, strict=True)
     return [
         Match(
-            row, col, *shape, score, false_alarms=false_alarms, margin=margin,
+            row, col, *shape, score, false_alarms=false_alarms,
             on_edge=_on_edge(row, extent[0]) or _on_edge(col, extent[1]),
         )
-        for row, col, score, false_alarms, margin in found
+        for row, col, score, false_alarms in found
     ]  # fmt: skip
 
 

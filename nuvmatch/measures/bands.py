@@ -6,13 +6,13 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import Image
-from ..finding import count_windows
+from ..finding import Peaks, count_windows
 from .base import Scorer
 
 # Windows whose scores are held at a time. The rows that two bands share are read twice, so
@@ -162,3 +162,12 @@ class ScoreMap:
     def windows(self) -> int:
         """How many of the scores are evidence."""
         return count_windows(band for _, band in self)
+
+
+class Sought(NamedTuple):
+    """What was searched of an image, and the peaks that were found there."""
+
+    peaks: Peaks
+    bands: Bands
+    scores: ScoreMap
+    corner: tuple[int, int]  # row and column where it begins

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._checks import silence, warn
 from ..finding import (
     Null,
+    check_null,
     count_windows,
     logs_of,
     lowest_places,
@@ -132,6 +133,7 @@ class Panel:
 
     def check(self, null: Null) -> None:
         """Refuse what was learnt of another template's shape, or by other measures."""
+        check_null(null)
         parts = len(self.names) if self.joins else 0
         null.check(self.shape, self.name, self._template.digest, parts)
 

@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,16 +40,29 @@ _SLOPE, _AROUND = 0.7, 3  # pixels: slopes are of a Gaussian, or their noise pas
 _NOISE = 1 / (8 * math.pi * _SLOPE**4)  # variance of a slope, of white noise of variance 1
 _SINGULAR = 1e8  # condition of the equations beyond which nothing tells along some direction
 
+_SHIFTS = np.eye(2)[:, :, None]  # steps down and across
+
 # Errors of neighbouring pixels go together: those of blocks of so many a side do not, nearly.
 _BLOCK, _LEAST_BLOCKS = 4, 4
 
 
-class _Look(NamedTuple):
-    """How well the window at a place is explained, and what a step would do."""
+class Look(NamedTuple):
+    """How well a window is explained, and the step that would do best."""
 
     score: float
     step: Values
-    sigma: float
+    of_blocks: Values  # what residuals and slopes have in common, summed over blocks: (k, blocks)
+    normal: Values  # products of slopes, noise taken off: (k, k)
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the place, along rows and along columns; infinite if not told."""
+        blocks = self.of_blocks.shape[1]
+        if blocks < _LEAST_BLOCKS or np.linalg.eigvalsh(self.normal)[0] <= 0:
+            return math.inf
+        parts = np.linalg.inv(self.normal) @ self.of_blocks
+        covariance = parts @ parts.T * blocks / (blocks - 1)
+        return math.sqrt(np.trace(covariance[:2, :2]) / 2)
 
 
 class Precise:
@@ -99,7 +113,8 @@ class Precise:
         corner = np.array([row - top, col - left])
         at, best = np.array(start), None
         for _ in range(_ROUNDS):
-            found = self._look(splines, corner + at)
+            windows = [self._resample(spline, corner + at) for spline in splines]
+            found = self.look(windows, _SHIFTS)
             if found is None:
                 break
             if best is None or found.score < best[1].score:
@@ -112,35 +127,39 @@ class Precise:
             return None
         return Fraction((float(best[0][0]), float(best[0][1])), best[1].sigma)
 
-    def _look(self, splines: list[Values], at: Values) -> _Look | None:
-        """Resample the window at a place and linearise it: None if that tells nothing."""
-        scatter, slope = 0.0, np.zeros(2)
+    def count(self, window: Values) -> Values:
+        """Return the greys that count of planes of a window, shape (.., pixels)."""
+        return np.asarray(window[..., self._mask])
+
+    def look(self, windows: Sequence[Values], moves: Values) -> Look | None:
+        """Linearise how well a window is explained: None if that tells nothing.
+
+        Parameters
+        ----------
+        windows : sequence of ndarray of shape (3, pixels)
+            Greys that count of each channel, and their slopes down and across.
+        moves : ndarray of shape (k, 2, 1) or (k, 2, pixels)
+            How far each of k steps moves a pixel, down and across; shifts come first.
+        """
+        scatter, slope = 0.0, np.zeros(len(moves))
         left = []
-        for spline, labels, counts in zip(splines, self._labels, self._counts, strict=True):
-            window = self._resample(spline, at)
+        for channel, labels, counts in zip(windows, self._labels, self._counts, strict=True):
+            window = np.concatenate([channel[:1], (moves * channel[1:]).sum(axis=1)])
             rest = window[0] - window[0].mean()
             scatter += rest @ rest
             slope += window[1:] @ rest
             left.append(_off_bins(window, labels, counts))
-        residuals, gradients = np.split(np.stack(left, axis=1), [1])  # (1 or 2, channels, pixels)
+        residuals, gradients = np.split(np.stack(left, axis=1), [1])  # (1 or k, channels, pixels)
         within = float((residuals**2).sum())
-        normal = np.einsum("icp,jcp->ij", gradients, gradients)
+        normal = _products(gradients)
         if scatter == 0 or not np.linalg.cond(normal) < _SINGULAR:  # nor NaN
             return None
         score, inverse = within / scatter, np.linalg.inv(normal)
         each = (residuals * gradients).sum(axis=1)
         step = inverse @ (score * slope - each.sum(axis=1))
-        return _Look(score, step, self._sigma(each, normal - _NOISE * within * np.eye(2)))
-
-    def _sigma(self, each: Values, normal: Values) -> float:
-        """Tell how exact the place is, by blocks of pixels whose errors may go together."""
-        of_blocks = np.stack([np.bincount(self._blocks, one) for one in each])
-        blocks = of_blocks.shape[1]
-        if blocks < _LEAST_BLOCKS or np.linalg.eigvalsh(normal)[0] <= 0:
-            return math.inf
-        inverse = np.linalg.inv(normal)
-        covariance = inverse @ of_blocks @ of_blocks.T @ inverse * blocks / (blocks - 1)
-        return math.sqrt(np.trace(covariance) / 2)
+        noise = _NOISE * within / moves.shape[2] * _products(moves)
+        of_blocks = np.array([np.bincount(self._blocks, one) for one in each], float)
+        return Look(score, step, of_blocks, normal - noise)
 
     def _resample(self, spline: Values, at: Values) -> Values:
         """Return greys that count, and their slopes down and across: shape (3, pixels)."""
@@ -155,7 +174,13 @@ class Precise:
             for order in ((1, 0), (0, 1))
         )
         inner = np.s_[:, _AROUND:-_AROUND, _AROUND:-_AROUND]
-        return np.stack([window, down, across])[inner][:, self._mask]
+        return self.count(np.stack([window, down, across])[inner])
+
+
+def _products(rows: Values) -> Values:
+    """Return the scalar products of rows, whatever their shape, with each other."""
+    flat = rows.reshape(len(rows), -1)
+    return np.asarray(flat @ flat.T)
 
 
 def _off_bins(values: Values, labels: NDArray[np.int64], counts: Values) -> Values:

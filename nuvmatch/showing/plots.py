@@ -27,7 +27,7 @@ _RIM = (0, 0, 0)
 
 
 def draw_matches(image: ArrayLike, matches: Matches) -> NDArray[np.uint8]:
-    """Draw the boxes and scores of matches on an image.
+    """Draw the outlines, names and scores of matches on an image.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ def draw_matches(image: ArrayLike, matches: Matches) -> NDArray[np.uint8]:
     unit = max(1, round(min(canvas.shape[:2]) / 400))
     font, size = cv2.FONT_HERSHEY_SIMPLEX, 0.45 * unit
     for match in reversed(matches):
-        corner = (match.col + match.width - 1, match.row + match.height - 1)
+        outline = np.rint([(x, y) for y, x in match.corners]).astype(np.int32)
         for colour, thickness in ((_RIM, 3 * unit), (_BOX, unit)):
-            cv2.rectangle(canvas, (match.col, match.row), corner, colour, thickness)
-        text = f"{match.score:.3g}"
+            cv2.polylines(canvas, [outline], True, colour, thickness)
+        text = f"{match.score:.3g}" if match.name is None else f"{match.name} {match.score:.3g}"
         (width, height), _ = cv2.getTextSize(text, font, size, unit)
         gap = 3 * unit
         x = min(match.col, max(canvas.shape[1] - width, 0))

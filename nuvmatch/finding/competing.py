@@ -1,0 +1,115 @@
+"""Non-maximum suppression over matches of several templates, turned and resized as they may be."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from ..results import Match
+from .rules import PeakRule
+
+Values = NDArray[np.float64]
+
+
+class Outlines:
+    """What matches cover of the image, edges of pixels included.
+
+    Parameters
+    ----------
+    matches : sequence of Match
+    """
+
+    def __init__(self, matches: Sequence[Match]) -> None:
+        shapes = [m.template_shape or (m.height, m.width) for m in matches]
+        self._sides = np.array(shapes, float).reshape(-1, 2)
+        scales = np.array([m.scale for m in matches])
+        self._sizes = self._sides * scales[:, None]
+        self.centers = np.array([m.center for m in matches]).reshape(-1, 2)
+        self._turns = np.radians([m.angle for m in matches])
+        self._radii = np.hypot(*self._sizes.T) / 2
+        self._straight = np.array([m.angle % 90 == 0 for m in matches], np.bool_)
+
+    def near(self, i: int, others: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of some others that may share anything with one."""
+        apart = np.hypot(*(self.centers[others] - self.centers[i]).T)
+        return np.asarray(others[apart < self._radii[others] + self._radii[i]])
+
+    def overlap(self, i: int, j: int) -> float:
+        """Return intersection over union; over the smaller one where they are of unlike size."""
+        areas = self._sizes[[i, j]].prod(axis=1)
+        shared = self._shared(i, j)
+        alike = (self._sizes[i] == self._sizes[j]).all()
+        return shared / float(areas.sum() - shared if alike else areas.min())
+
+    def _shared(self, i: int, j: int) -> float:
+        if self._straight[i] and self._straight[j]:
+            reach = [self._box(k) / 2 for k in (i, j)]
+            apart = abs(self.centers[i] - self.centers[j])
+            sides = np.minimum(reach[0] + reach[1] - apart, 2 * np.minimum(*reach))
+            return float(np.maximum(sides, 0).prod())
+        one, other = (self._corners(k) - self.centers[i] for k in (i, j))  # for single precision
+        return float(cv2.intersectConvexConvex(one.astype("f"), other.astype("f"))[0])
+
+    def _box(self, i: int) -> Values:
+        lies = round(math.degrees(self._turns[i]) / 90) % 2
+        return np.asarray(self._sizes[i][::-1] if lies else self._sizes[i])
+
+    def _corners(self, i: int) -> Values:
+        cos, sin = math.cos(self._turns[i]), math.sin(self._turns[i])
+        corners = np.array([[-1, -1], [-1, 1], [1, 1], [1, -1]]) * self._sizes[i] / 2
+        return np.asarray(self.centers[i] + corners @ np.array([[cos, sin], [-sin, cos]]))
+
+
+def compete(
+    matches: Sequence[Match],
+    names: Sequence[Any],
+    order: NDArray[np.int64],
+    rule: PeakRule,
+    max_per_name: int | None = None,
+) -> list[int]:
+    """Let matches compete for each place: of those too near each other the best is taken.
+
+    Parameters
+    ----------
+    matches : sequence of Match
+    names : sequence
+        Of the template of each.
+    order : ndarray of shape (n,)
+        Of the matches, best first.
+    rule : PeakRule
+        How near is too near, and how many are taken.
+    max_per_name : int, optional
+        How many of one name are taken.
+
+    Returns
+    -------
+    list of int
+        Which are taken, best first.
+    """
+    outlines = Outlines(matches)
+    taken: list[int] = []
+    of_name: Counter[Any] = Counter()
+    for i in order.tolist():
+        if len(taken) == rule.max_matches:
+            break
+        name = names[i]
+        if of_name[name] == max_per_name or _is_near(outlines, i, taken, rule):
+            continue
+        of_name[name] += 1
+        taken.append(i)
+    return taken
+
+
+def _is_near(outlines: Outlines, i: int, taken: list[int], rule: PeakRule) -> bool:
+    others = np.array(taken, np.int64)
+    if rule.min_distance is not None:
+        apart = np.hypot(*(outlines.centers[others] - outlines.centers[i]).T)
+        return bool((apart < rule.min_distance).any())
+    near = outlines.near(i, others).tolist()
+    return any(outlines.overlap(i, j) > rule.max_overlap for j in near)

@@ -1,0 +1,110 @@
+"""The last fractions of a pixel, a degree, a scale: Gauss-Newton, the tone curve projected out."""
+
+from __future__ import annotations
+
+import math
+
+import cv2
+import numpy as np
+
+from ..measures.precise import Look, Precise
+from .poses import Values, turns
+from .pyramid import Level
+from .space import Space
+
+Effort = tuple[int, float]  # steps at most; a shorter one is the last, in pixels at the corner
+
+ON_THE_WAY, AT_THE_END = (5, 0.03), (6, 0.003)
+_LONGEST, _FARTHEST = 1.5, 3.0  # a step, and all of them, in pixels at the corner
+_SLOPE, _AROUND = 0.7, 3  # of Gaussians whose slopes are taken, and pixels on either side
+
+
+def polish_all(level: Level, space: Space, poses: Values, effort: Effort = AT_THE_END) -> Values:
+    """Move poses to where Gauss-Newton has them."""
+    placer = level.placer()
+    if placer is None:
+        return poses
+    moved = [polish(level, space, placer, pose, effort)[0] for pose in poses]
+    return np.array(moved).reshape(-1, 4)
+
+
+def polish(
+    level: Level, space: Space, placer: Precise, pose: Values, effort: Effort = AT_THE_END
+) -> tuple[Values, Look | None]:
+    """Place a pose by Gauss-Newton, and tell how exact it is: in place, and what is free."""
+    sized = space.sized(level, float(pose[3]))
+    moves = placer.count(_moves(level, space))
+    lengths = np.array([1.0, 1.0] + [level.radius] * (len(moves) - 2))
+    around = level.shape[0] + 2 * _AROUND, level.shape[1] + 2 * _AROUND
+    best: tuple[Values, Look] | None = None
+    at = pose
+    for _ in range(effort[0]):
+        windows = _with_slopes(sized.smooth(at, level.pitch, around))
+        look = placer.look([placer.count(one) for one in windows], moves)
+        if look is None:
+            break
+        if best is None or look.score < best[1].score:
+            best = at, look
+        longest = float((abs(look.step) * lengths).max())
+        at = _moved(at, look.step * min(1.0, _LONGEST / max(longest, 1e-9)), level, space)
+        if longest < effort[1]:
+            break
+    if best is None:
+        return pose, None
+    return (pose, best[1]) if _is_far(best[0], pose, level, space) else best
+
+
+def _moves(level: Level, space: Space) -> Values:
+    """Return how far steps of one move pixels, down and across: shape (k, 2, height, width)."""
+    middle = (np.array(level.shape) - 1) / 2
+    down, across = np.indices(level.shape) - middle[:, None, None]
+    one, none = np.ones(level.shape), np.zeros(level.shape)
+    moves = [[one, none], [none, one]]
+    if space.angles.free:
+        moves.append([-across, down])
+    if space.scales.free:
+        moves.append([down, across])
+    return np.array(moves)
+
+
+def _moved(pose: Values, step: Values, level: Level, space: Space) -> Values:
+    """Take a step: in the template's own rows and columns, and in what is free."""
+    at = pose.copy()
+    (turn,) = turns(at[2:3], at[3:4])
+    at[:2] += turn @ (step[:2] * level.pitch)
+    if space.angles.free:
+        at[2] += math.degrees(step[2])
+    if space.scales.free:
+        at[3] += step[-1]
+    return at
+
+
+def _is_far(moved: Values, pose: Values, level: Level, space: Space) -> bool:
+    """Whether it went astray, or to scales that are not asked for."""
+    angle, log = space.steps(level)
+    pixel = level.pitch * math.exp(pose[3])
+    beyond = max(space.scales.low - moved[3], moved[3] - space.scales.high)
+    reach = _FARTHEST * np.array([*pixel, angle, log])
+    return bool((abs(moved - pose) > reach).any() or beyond > log)
+
+
+def _with_slopes(window: Values) -> list[Values]:
+    """Return each channel less what is around it, with its slopes down and across."""
+    found = []
+    inner = np.s_[_AROUND:-_AROUND, _AROUND:-_AROUND]
+    for plane in window:
+        down = cv2.sepFilter2D(plane, cv2.CV_64F, _SMOOTHING, _DERIVATIVE)
+        across = cv2.sepFilter2D(plane, cv2.CV_64F, _DERIVATIVE, _SMOOTHING)
+        found.append(np.stack([plane[inner], down[inner], across[inner]]))
+    return found
+
+
+def _gaussian() -> tuple[Values, Values]:
+    """Return a Gaussian of 7 taps, and that times what makes it a derivative."""
+    x = np.arange(-_AROUND, _AROUND + 1.0)
+    smooth = np.exp(-(x**2) / (2 * _SLOPE**2))
+    smooth /= smooth.sum()
+    return smooth, x * smooth / _SLOPE**2
+
+
+_SMOOTHING, _DERIVATIVE = _gaussian()

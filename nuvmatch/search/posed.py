@@ -1,0 +1,248 @@
+"""A template turned and resized: its best poses, and what chance shows of all of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import silence, warn
+from ..engine import Image
+from ..finding import Null, PeakRule, logs_of, numbers_of
+from ..matcher import Matcher
+from ..measures.template import Template
+from ..results import Match
+from .noise import noise_floor
+from .polish import polish
+from .poses import Axis, Values, inside, reaches, uprights
+from .pyramid import Pyramid, Scene
+from .refine import seek
+from .space import NOTHING, WHATEVER_POSE, Found, Space
+from .sweep import poses_of
+from .symmetry import is_turned
+
+_AT_FIRST, _AGAIN = 16, 4  # matches where there is no limit, and how many times as many then
+_WORK = 4e6  # windows of all poses, that are soon looked at at the coarsest level
+_FINE = 0.5  # degrees, by which it is seen whether a template fits
+_OF_CHANCE = 48  # matches wanted of all decoys together: enough to know what chance shows
+_FAR_BETTER = 0.5  # of a decoy's score: what scores less where the decoy is has drawn it there
+
+
+class Posed:
+    """Seeks one template, turned and resized.
+
+    Parameters
+    ----------
+    name : str, int or None
+        Of the template.
+    matcher : Matcher
+    angles, scales : Axis
+    coarse : bool
+        Whether poses are looked at from coarse to fine.
+    """
+
+    def __init__(
+        self, name: Any, matcher: Matcher, angles: Axis, scales: Axis, *, coarse: bool
+    ) -> None:
+        self.name = name
+        self.matcher = matcher
+        self._angles, self._scales, self._coarse = angles, scales, coarse
+        self._pyramid = Pyramid(matcher._template, matcher.measure, matcher._scorer)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """Keep what is given, not what is made of it."""
+        return self.name, self.matcher, self._angles, self._scales, self._coarse
+
+    def __setstate__(self, given: tuple[Any, ...]) -> None:
+        Posed.__init__(self, *given[:-1], coarse=given[-1])
+
+    def seek(
+        self, where: dict[str, Any], rule: PeakRule, number: int | None, rivals: int
+    ) -> PosedHits:
+        """Find its best poses; the parameters are as those of `Upright.seek`."""
+        image, corner, _ = self.matcher._prepare(**where, least=(1, 1))
+        self._check_room(where["region"], image)
+        space = Space(
+            Scene(image), self._angles, self._scales, self.matcher.shape,
+            self.matcher._map_type(image), self.matcher._threads,
+        )  # fmt: skip
+        if 0 in image.shape:
+            return PosedHits(self, space, corner, NOTHING, None, rivals, rule)
+        factor = self._factor(space)
+        levels = self._pyramid.levels(factor)
+        null = None if rule.false_alarms is None else self._learn(space, factor)
+        most, wanted = self._room(image), _AT_FIRST if number is None else number
+        while True:
+            found = seek(levels, space, min(wanted, most))
+            hits = PosedHits(self, space, corner, found, null, rivals, rule)
+            hits.whole = bool(wanted >= most or np.count_nonzero(hits.passes) < wanted)
+            if hits.whole or number is not None:
+                return hits
+            wanted *= _AGAIN
+
+    def _check_room(self, region: Any, image: Image) -> None:
+        """Refuse an image or a region that holds the template in none of the poses."""
+        shape = self.matcher.shape
+        extent = image.shape if region is None else (int(region[2]), int(region[3]))
+        angles = self._angles.grid(_FINE)
+        poses = np.zeros((angles.size, 4))
+        poses[:, :2] = (np.array(extent) - 1) / 2
+        poses[:, 2], poses[:, 3] = angles, self._scales.low
+        if not inside(poses, shape, extent, 0.5).any():
+            raise ValueError(
+                f"the template of shape {shape} is larger than the "
+                f"{'image' if region is None else 'region'} of shape {extent} in all of its poses"
+            )
+
+    def _room(self, image: Image) -> int:
+        """Return how many of the smallest there is room for, not overlapping."""
+        smallest = math.prod(self.matcher.shape) * math.exp(2 * self._scales.low)
+        return max(round(math.prod(image.shape) / smallest), 1)
+
+    def _factor(self, space: Space) -> float:
+        """Choose how coarse to begin: no more than there is work to save."""
+        factors = self._pyramid.factors() if self._coarse else [1.0]
+        for factor in factors:
+            poses = poses_of(space, self._pyramid.full.radius / factor)
+            sides = uprights(poses, space.scene.shape) / factor
+            if sides.prod(axis=1).sum() <= _WORK:
+                return factor
+        return factors[-1]
+
+    def _learn(self, space: Space, factor: float) -> Null:
+        """Learn what chance shows of all poses: what decoys score, or the image's own poses."""
+        levels = self._pyramid.levels(factor)
+        reach = min(self.matcher.shape) / 2
+        null = None
+        if self._decoys:
+            each = -(-_OF_CHANCE // len(self._decoys))
+            parts = [seek(decoy.levels(factor), space, each) for decoy in self._decoys]
+            found = Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+            found = found.of(~_drawn(found, seek(levels, space, _AT_FIRST), reach))
+            null = self._law(found, space, levels[0].radius, len(parts))
+        if null is None or not null.decides:
+            # What is there is there in several poses, of which the best is to count.
+            found = seek(levels, space, _OF_CHANCE, apart=reach)
+            found = space.apart(found, reach, WHATEVER_POSE)
+            null = self._law(found, space, levels[0].radius, 0)
+            if null.decides:
+                warn(
+                    "the template is like its mirror images, turned, which are the decoys of "
+                    "others; false alarms are told by the best poses in the image itself, less the "
+                    "five best: too many, if it is there more often"
+                )
+        null.warn_if_undecided()
+        return null
+
+    def _law(self, found: Found, space: Space, radius: float, decoys: int) -> Null:
+        """Learn from the best poses of so many decoys; of none: from the template's own."""
+        windows = len(poses_of(space, radius)) * math.prod(space.scene.shape)
+        logs = np.sort(logs_of(found.scores))
+        sample = windows * max(decoys, 1)
+        name = self.matcher._name
+        return Null(self.matcher.shape, windows, sample, logs, name, own=not decoys)
+
+    @cached_property
+    def _decoys(self) -> list[Pyramid]:
+        """Mirror images at each resolution: none that is the template turned, or another one."""
+        template, measure = self.matcher._template, self.matcher.measure
+        images: list[Template] = []
+        for image in template.mirror_images():
+            if not any(is_turned(image, one, measure, self._angles) for one in (template, *images)):
+                images.append(image)
+        with silence():
+            return [Pyramid(image, measure, measure.prepare(image)) for image in images]
+
+
+def _drawn(found: Found, own: Found, reach: float) -> NDArray[np.bool_]:
+    """Tell which poses of decoys are where the template itself scores far better."""
+    apart = np.hypot(*(found.poses[:, None, :2] - own.poses[None, :, :2]).transpose(2, 0, 1))
+    near = apart < reach * np.exp(own.poses[:, 3])
+    better = own.scores <= _FAR_BETTER * found.scores[:, None]
+    return np.asarray((near & better).any(axis=1))
+
+
+class PosedHits:
+    """Poses of a template, and what they are compared with others' by; as `UprightHits`."""
+
+    whole = True
+
+    def __init__(
+        self,
+        seeker: Posed,
+        space: Space,
+        corner: tuple[int, int],
+        found: Found,
+        null: Null | None,
+        rivals: int,
+        rule: PeakRule,
+    ) -> None:
+        self.matcher = seeker.matcher
+        self._level = seeker._pyramid.full
+        self._space = space
+        self._corner = np.array(corner)
+        found = found.of(found.scores <= (math.inf if rule.threshold is None else rule.threshold))
+        self.alarms = np.zeros(len(found.scores))
+        if null is not None:
+            logs = null.log_false_alarms(logs_of(found.scores), null.windows) + math.log(rivals)
+            self.alarms = numbers_of(logs)
+        most = math.inf if rule.false_alarms is None else rule.false_alarms
+        self._told = null is not None
+        self._found = found
+        self.passes = self.alarms <= most
+        self.values = self._found.scores / noise_floor(self.matcher)
+        self.name = seeker.name
+        self.matches = [self._match(*each) for each in zip(*self._found, strict=True)]
+
+    def with_rivals(self, limit: float) -> PosedHits:
+        """Return it as it is: poses of which chance shows too many are among them."""
+        return self
+
+    def _match(self, pose: Values, score: float) -> Match:
+        """Put a pose as a match, in coordinates of the image."""
+        height, width = self._space.shape
+        reach = reaches(pose[None], (height + 1, width + 1))[0]
+        low = np.maximum(np.ceil(pose[:2] - reach), 0)
+        high = np.minimum(np.floor(pose[:2] + reach), np.array(self._space.scene.shape) - 1)
+        first, sides = low + self._corner, high - low + 1
+        offset = pose[:2] - (low + high) / 2
+        angle = float(pose[2])
+        if self._space.angles.free:
+            angle = float(self._space.angles.apart(angle, 0.0))
+        on_edge = not inside(pose[None], self._space.shape, self._space.scene.shape, -0.5)[0]
+        return Match(
+            int(first[0]), int(first[1]), int(sides[0]), int(sides[1]), float(score),
+            angle=angle,
+            scale=math.exp(pose[3]), name=self.name, measure=self.matcher._name, on_edge=on_edge,
+            offset=(float(offset[0]), float(offset[1])), template_shape=self._space.shape,
+        )  # fmt: skip
+
+    def complete(self, i: int, subpixel: bool | str) -> Match:
+        """Add what is known of a pose."""
+        pose, space, level = self._found.poses[i], self._space, self._level
+        pixels, bad = space.sized(level, float(pose[3])).upright(
+            pose[None], level.pitch, level.shape
+        )
+        window = space.scene.image_of(pixels, bad)
+        sigma = None
+        if subpixel:
+            placer = level.placer()
+            look = None if placer is None else polish(level, space, placer, pose)[1]
+            sigma = math.inf if look is None else look.sigma * math.exp(pose[3])
+        return replace(
+            self.matches[i], sigma=sigma, margin=self._margin(i),
+            false_alarms=float(self.alarms[i]) if self._told else None,
+            **self.matcher._tones(window.planes, window),
+        )  # fmt: skip
+
+    def _margin(self, i: int) -> float | None:
+        """Tell how much better it is than the best that was found elsewhere."""
+        poses = self._found.poses
+        apart = np.hypot(*(poses[:, :2] - self._found.poses[i][:2]).T)
+        radii = np.hypot(*self._space.shape) / 2 * np.exp(poses[:, 3])
+        elsewhere = self._found.scores[apart > radii + radii[i : i + 1]]
+        return float(elsewhere.min() - self._found.scores[i]) if elsewhere.size else None

@@ -1,0 +1,155 @@
+"""Poses: how a template may be turned and resized, and where its pixels are then.
+
+Poses are rows of arrays of shape (n, 4): row and column of the template's center in the scene,
+angle in degrees, counter-clockwise as the eye sees it, and logarithm of the scale.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _checks
+
+Values = NDArray[np.float64]
+
+ALL = "all"
+_SMALLEST, _LARGEST = 1e-3, 1e3
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Which angles, or logarithms of scales, are searched.
+
+    Attributes
+    ----------
+    listed : tuple of float
+        In ascending order; empty where all between `low` and `high` are.
+    low, high : float
+    period : float
+        After which they begin again; infinite where they do not.
+    """
+
+    listed: tuple[float, ...]
+    low: float
+    high: float
+    period: float = math.inf
+
+    @property
+    def free(self) -> bool:
+        """Whether it may be anything in its range."""
+        return not self.listed
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is no choice."""
+        return len(self.listed) == 1
+
+    def grid(self, step: float) -> Values:
+        """Choose values so that all that are searched are within half a step of one."""
+        if self.free:
+            number = max(math.ceil((self.high - self.low) / step - 1e-9), 1)
+            shares = (np.arange(number) + 0.5) / number
+            return np.asarray(self.low + shares * (self.high - self.low))
+        chosen: list[float] = []
+        rest = np.array(self.listed)
+        while rest.size:
+            chosen.append(float(rest[rest <= rest[0] + step / 2][-1]))
+            rest = rest[rest > chosen[-1] + step / 2]
+        return np.array(chosen)
+
+    def beside(self, values: Values, step: float) -> Values:
+        """Return what is searched a step below each value, at it, and a step above: (n, 3)."""
+        wanted = values[:, None] + np.array([-step, 0.0, step])
+        if self.free:
+            cyclic = math.isfinite(self.period)
+            return np.asarray(wanted if cyclic else np.clip(wanted, self.low, self.high))
+        listed = np.array(self.listed)
+        nearest = abs(self.apart(wanted[..., None], listed)).argmin(axis=2)
+        return np.asarray(listed[nearest])
+
+    def apart(self, one: Any, other: Any) -> Any:
+        """Return how far one value is above another."""
+        if math.isinf(self.period):
+            return one - other
+        return (one - other + self.period / 2) % self.period - self.period / 2
+
+
+def as_angles(angles: Any) -> Axis:
+    """Take angles in degrees: "all", one, or several.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are none of these.
+    """
+    if isinstance(angles, str):
+        if angles != ALL:
+            raise ValueError(f"angles is {angles!r}; it must be 'all', or degrees")
+        return Axis((), -180.0, 180.0, 360.0)
+    found = _as_numbers(angles, "angles", -math.inf, math.inf)
+    if not np.isfinite(found).all():
+        raise ValueError("angles holds an infinite one; they must be degrees")
+    listed = tuple(np.unique(found).tolist())
+    return Axis(listed, listed[0], listed[-1], 360.0)
+
+
+def as_scales(scales: Any) -> Axis:
+    """Take scales: two are a range, one or three and more are those.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are none of these.
+    """
+    found = np.log(_as_numbers(scales, "scales", _SMALLEST, _LARGEST))
+    if found.size == 2:
+        if found[0] > found[1]:
+            raise ValueError(f"scales is {scales!r}; two are a range, the smaller one first")
+        if found[0] < found[1]:
+            return Axis((), float(found[0]), float(found[1]))
+    listed = tuple(np.unique(found).tolist())
+    return Axis(listed, listed[0], listed[-1])
+
+
+def _as_numbers(values: Any, name: str, low: float, high: float) -> Values:
+    values = [values] if np.ndim(values) == 0 else list(values)
+    if not values:
+        raise ValueError(f"{name} is empty; there must be one at least")
+    return np.array([_checks.as_number(value, f"one of {name}", low, high) for value in values])
+
+
+def turns(angles: Values, logs: Values) -> Values:
+    """Return what takes offsets (rows, columns) within a template to those in a scene.
+
+    Shape (n, 2, 2).
+    """
+    turn = np.radians(angles)
+    cos, sin = np.exp(logs) * np.cos(turn), np.exp(logs) * np.sin(turn)
+    return np.stack([np.stack([cos, -sin], -1), np.stack([sin, cos], -1)], -2)
+
+
+def uprights(poses: Values, extent: tuple[int, int]) -> Values:
+    """Return height and width of an image turned upright for poses, in pixels of the template."""
+    back = np.linalg.inv(turns(poses[:, 2], poses[:, 3]))
+    return np.asarray(abs(back) @ np.array(extent))
+
+
+def reaches(poses: Values, shape: tuple[int, int]) -> Values:
+    """Return how far corner pixels are from the center, along rows and columns: (n, 2)."""
+    halves = (np.array(shape) - 1) / 2
+    return np.asarray(abs(turns(poses[:, 2], poses[:, 3])) @ halves)
+
+
+def inside(poses: Values, shape: tuple[int, int], extent: tuple[int, int], slack: float) -> Any:
+    """Tell which poses have all of the template in an image, but for some slack in pixels.
+
+    Without slack no corner pixel's center is beyond those of the image's own.
+    """
+    reach = reaches(poses, shape) - slack
+    most = np.array(extent) - 1 - reach
+    return ((poses[:, :2] >= reach) & (poses[:, :2] <= most)).all(axis=1)

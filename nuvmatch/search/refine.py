@@ -1,0 +1,124 @@
+"""From the coarse maps of all poses to the best few at full resolution."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .polish import AT_THE_END, ON_THE_WAY, Effort, polish_all
+from .poses import Values, inside, turns
+from .pyramid import Level
+from .space import WHATEVER_POSE, Found, Space, ordered
+from .sweep import sweep
+
+# At each level: pixels that windows are shifted by, and rounds of looking at poses beside. From
+# the coarse level on so many candidates are kept, and some for each match that is wanted.
+_SHIFTS, _ROUNDS = 2, (2, 3)
+_KEPT, _KEPT_EACH = (100, 30, 8), (6, 3, 1.5)
+_A_POSE = 16  # candidates of one pose, and of each match that is wanted
+
+_APART = 2.0  # coarse pixels between candidates of poses that are a step apart or less
+_AT_ONCE = 2**21  # pixels of windows that are turned upright at a time
+
+
+def seek(levels: list[Level], space: Space, wanted: int, apart: float | None = None) -> Found:
+    """Find the best poses of a template in a scene, coarse to fine.
+
+    Parameters
+    ----------
+    levels : list of Level
+        The coarsest first.
+    space : Space
+    wanted : int
+        How many matches there may be.
+    apart : float, optional
+        Pixels between their places, whatever their poses. None: several poses of one are tried.
+    """
+    kept = [round(least + each * wanted) for least, each in zip(_KEPT, _KEPT_EACH, strict=True)]
+    coarse, full = levels[0], levels[-1]
+    found = sweep(coarse, space, _A_POSE + wanted)
+    pixels = _APART * float(coarse.pitch.max())
+    if apart is None:
+        found = space.apart(found, pixels, space.steps(coarse), kept[0])
+    else:
+        found = space.apart(found, apart, WHATEVER_POSE, kept[0])
+    middle = levels[min(1, len(levels) - 1)]
+    found = _climb(middle, space, found, space.steps(coarse), _ROUNDS[0])
+    found = _distinct(middle, space, found, kept[1])
+    if middle is not full:
+        found = _best_shifts(full, space, _polished(middle, space, found, ON_THE_WAY))
+    found = _distinct(full, space, found, kept[2])
+    a, s = space.steps(full)
+    found = _climb(full, space, found, (2 * a, 2 * s), _ROUNDS[1])
+    found = _polished(full, space, found, AT_THE_END)
+    return found.of(inside(found.poses, space.shape, space.scene.shape, 0.5))
+
+
+def _distinct(level: Level, space: Space, found: Found, enough: int) -> Found:
+    """Keep the best of what is all but the same pose at a level."""
+    step, log_step = space.steps(level)
+    found = found.of(np.isfinite(found.scores))
+    return space.apart(found, float(level.pitch.max()), (step, log_step), enough)
+
+
+def _best_shifts(level: Level, space: Space, found: Found) -> Found:
+    """Score poses at a level, each where it is best within some pixels."""
+    return ordered(*_look(level, space, found.poses, _SHIFTS))
+
+
+def _climb(
+    level: Level, space: Space, found: Found, steps: tuple[float, float], rounds: int
+) -> Found:
+    """Move poses to the best of those half a step beside them, until none is better."""
+    poses, scores = found.poses.copy(), np.full(len(found.scores), np.inf)
+    moving = np.arange(len(scores))
+    for _ in range(rounds):
+        angles = space.angles.beside(poses[moving, 2], steps[0] / 2)
+        logs = space.scales.beside(poses[moving, 3], steps[1] / 2)
+        around = np.repeat(poses[moving, None], 9, axis=1)
+        around[..., 2] = np.repeat(angles, 3, axis=1)
+        around[..., 3] = np.tile(logs, (1, 3))
+        each, index = np.unique(around.reshape(-1, 4), axis=0, return_inverse=True)
+        best, value = _look(level, space, each, _SHIFTS)
+        value = value[index].reshape(-1, 9)
+        which = value.argmin(axis=1)
+        lowest = value[np.arange(len(moving)), which]
+        better = lowest < scores[moving]
+        chosen = best[index].reshape(-1, 9, 4)[np.arange(len(moving)), which]
+        poses[moving[better]], scores[moving[better]] = chosen[better], lowest[better]
+        moving = moving[better & (which != 4)]
+        if not moving.size:
+            break
+    return ordered(poses, scores)
+
+
+def _look(level: Level, space: Space, poses: Values, reach: int) -> tuple[Values, Values]:
+    """Return, for each pose, the best place within some pixels, and its score."""
+    poses, scores = poses.copy(), np.full(len(poses), np.inf)
+    side = 2 * reach + 1
+    shape = level.shape[0] + side - 1, level.shape[1] + side - 1
+    sizes = space.scene.sizes(level.pitch, poses[:, 3])
+    batch = max(_AT_ONCE // (shape[0] * shape[1]), 1)
+    for size in np.unique(sizes).tolist():
+        members = np.flatnonzero(sizes == size)
+        for first in range(0, len(members), batch):
+            which = members[first : first + batch]
+            pixels, bad = space.scene.at(size).upright(poses[which], level.pitch, shape)
+            out = np.empty((side, pixels.shape[1] - level.shape[1] + 1), space.dtype)
+            level.scorer.fill(space.scene.image_of(pixels, bad), out, space.n_threads)
+            maps = np.stack([out[:, i * shape[1] :][:, :side].ravel() for i in range(len(which))])
+            maps = np.where(np.isnan(maps), np.inf, maps)
+            best = maps.argmin(axis=1)
+            scores[which] = maps[np.arange(len(which)), best]
+            shifts = np.stack(np.divmod(best, side), 1) - reach
+            turned = turns(poses[which, 2], poses[which, 3])
+            poses[which, :2] += np.einsum("nij,nj->ni", turned, shifts * level.pitch)
+    return poses, scores
+
+
+def _polished(level: Level, space: Space, found: Found, effort: Effort) -> Found:
+    """Move poses by Gauss-Newton where they score no worse then."""
+    moved = polish_all(level, space, found.poses, effort)
+    _, scores = _look(level, space, moved, 0)
+    better = scores <= found.scores
+    poses = np.where(better[:, None], moved, found.poses)
+    return ordered(poses, np.where(better, scores, found.scores))

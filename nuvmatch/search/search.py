@@ -1,0 +1,252 @@
+"""Many templates, turned and resized: check, search, let them compete."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _checks
+from ..finding import PeakRule, compete
+from ..matcher import Matcher
+from ..measures import Auto, Measure, as_measure
+from ..results import Matches
+from .posed import Posed, PosedHits
+from .poses import as_angles, as_scales
+from .upright import Upright, UprightHits
+
+_AGAIN = 4  # times as many are asked for where others have taken too many places
+
+
+class Search:
+    """Templates, made ready once, to be sought turned and resized, and to compete for places.
+
+    Parameters
+    ----------
+    templates : array_like, sequence of array_like, or dict of array_like
+        One template as for `Matcher`, several, or several by name. `Match.name` is None of a
+        single one, the position of several, or the name.
+    measure : str or Measure
+        As for `Matcher`. "auto" does not turn nor resize.
+    masks : array_like, sequence or dict, optional
+        As for `Matcher`, keyed as the templates are; None where all pixels of one count.
+    nodata, n_threads
+        As for `Matcher`.
+    angles : "all", float, or sequence of float
+        By how many degrees a template may be turned, counter-clockwise as the eye sees it.
+    scales : float or sequence of float
+        By how much it may be resized: two numbers are a range and all between them, one or three
+        and more are the scales themselves.
+    exact : bool
+        Search every pose at full resolution, in steps of a pixel at the corner of the template.
+        It takes a thousand times as long; False: coarse to fine.
+
+    Attributes
+    ----------
+    measure : Measure
+    names : tuple
+        Of the templates.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not of the form above, or `Matcher` raises it for a template.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.random.default_rng(0).integers(0, 256, (40, 50), dtype=np.uint8)
+    >>> parts = {"left": image[5:15, 3:13], "turned": np.rot90(image[20:32, 30:38])}
+    >>> [(m.name, m.row, m.col, m.angle) for m in Search(parts, angles=(0, 90, 180, 270)).locate(
+    ...     image, max_per_name=1)]
+    [('left', 5, 3, 0.0), ('turned', 20, 30, 270.0)]
+    """
+
+    measure: Measure
+    names: tuple[Any, ...]
+
+    def __init__(
+        self,
+        templates: Any,
+        measure: str | Measure = "nuv",
+        *,
+        masks: Any = None,
+        nodata: float | Sequence[float] | None = None,
+        angles: Any = (0.0,),
+        scales: Any = (1.0,),
+        exact: bool = False,
+        n_threads: int | None = None,
+    ) -> None:
+        self.measure = as_measure(measure)
+        turned, resized = as_angles(angles), as_scales(scales)
+        exact = _checks.as_flag(exact, "exact")
+        posed = turned.listed != (0.0,) or resized.listed != (0.0,)
+        if posed and isinstance(self.measure, Auto):
+            raise ValueError(
+                'measure is "auto", which neither turns nor resizes templates; "nuv_adaptive" may'
+            )
+        given = {"nodata": nodata, "n_threads": n_threads}
+        self._seekers: list[Upright | Posed] = []
+        for name, template, mask in _named(templates, masks):
+            matcher = _make_ready(name, template, self.measure, mask=mask, **given)
+            if posed:
+                self._seekers.append(Posed(name, matcher, turned, resized, coarse=not exact))
+            else:
+                self._seekers.append(Upright(name, matcher))
+        self.names = tuple(seeker.name for seeker in self._seekers)
+
+    def __repr__(self) -> str:
+        number = len(self.names)
+        return f"<Search for {number} template{'s'[: number != 1]}>"
+
+    def locate(
+        self,
+        image: ArrayLike,
+        *,
+        image_mask: ArrayLike | None = None,
+        region: tuple[int, int, int, int] | None = None,
+        threshold: float | None = None,
+        false_alarms: float | None = None,
+        max_matches: int | None = None,
+        max_per_name: int | None = None,
+        min_distance: float | None = None,
+        max_overlap: float = 0.25,
+        subpixel: bool | str = False,
+    ) -> Matches:
+        """Find the places where the templates match best, each of which one of them gets.
+
+        Parameters
+        ----------
+        image, image_mask, region, threshold
+            As for `Matcher.locate`.
+        false_alarms : float, optional
+            As for `Matcher.locate`: how many false matches an image like this may show, of all
+            templates and poses together.
+        max_matches : int, optional
+            How many at most. None: no limit; but with no threshold, false_alarms nor max_per_name
+            the single best.
+        max_per_name : int, optional
+            How many of each template at most.
+        min_distance : float, optional
+            Drop a match closer than this to a better one: between their centers. None: go by
+            `max_overlap`.
+        max_overlap : float, optional
+            Drop a match that shares more than this with a better one: as intersection over union,
+            or over the smaller where they are of unlike size.
+        subpixel : bool or "precise"
+            As for `Matcher.locate`; what is turned or resized is placed precisely anyway, and
+            `Match.sigma` tells how exact that is.
+
+        Returns
+        -------
+        Matches
+            Best first: by false alarms where these are asked for, else by score over what noise
+            would score. For a place templates of one shape compete by score in either case.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `Matcher.locate`.
+
+        Warns
+        -----
+        UserWarning
+            As `Matcher.locate`.
+        """
+        if max_per_name is not None:
+            max_per_name = _checks.as_integer(max_per_name, "max_per_name", 1)
+        if max_per_name is not None and threshold is false_alarms is max_matches is None:
+            threshold = math.inf
+        rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap, subpixel)
+        wanted = rule.max_matches
+        if max_per_name is not None:
+            of_names = max_per_name * len(self.names)
+            wanted = of_names if wanted is None else min(wanted, of_names)
+        where = {"image": image, "image_mask": image_mask, "region": region}
+        only = self._seekers[0]
+        if len(self._seekers) == 1 and isinstance(only, Upright):
+            return only.locate(where, replace(rule, max_matches=wanted))
+        number = wanted if wanted in (None, 1) else 2 * wanted
+        while True:
+            hits = [seeker.seek(where, rule, number, len(self.names)) for seeker in self._seekers]
+            if rule.false_alarms is not None:
+                limit = max((float(h.values[h.passes].max(initial=0)) for h in hits), default=0)
+                hits = [of_one.with_rivals(limit) for of_one in hits]
+            each = [(of_one, i) for of_one in hits for i in range(len(of_one.matches))]
+            taken = _compete(hits, each, rule, max_per_name)
+            if len(taken) == wanted or all(of_one.whole for of_one in hits):
+                break
+            number = _AGAIN * (number or 1)
+        found = [each[i] for i in taken]
+        return Matches(of_one.complete(i, rule.subpixel) for of_one, i in found)
+
+
+def _compete(
+    hits: Sequence[UprightHits | PosedHits],
+    each: Sequence[tuple[UprightHits | PosedHits, int]],
+    rule: PeakRule,
+    max_per_name: int | None,
+) -> list[int]:
+    """Give each place to one template: of one shape by score, of all by false alarms then."""
+    matches = [of_one.matches[i] for of_one, i in each]
+    names = [of_one.name for of_one, _ in each]
+    values, alarms, passes = (
+        np.concatenate([getattr(of_one, key) for of_one in hits])
+        for key in ("values", "alarms", "passes")
+    )
+    left = np.arange(len(matches))
+    if rule.false_alarms is not None:
+        # What is more like another template is not this one, however few of it chance shows.
+        shapes = [of_one.matcher.shape for of_one, _ in each]
+        every = replace(rule, max_matches=None)
+        groups = [np.flatnonzero([one == shape for one in shapes]) for shape in set(shapes)]
+        taken = [compete(matches, names, own[np.argsort(values[own])], every) for own in groups]
+        left = np.array([i for own in taken for i in own if passes[i]], np.int64)
+    order = left[np.lexsort((left, values[left], alarms[left]))]
+    return compete(matches, names, order, rule, max_per_name)
+
+
+def _named(templates: Any, masks: Any) -> list[tuple[Any, Any, Any]]:
+    """Take one template, several, or several by name, each with its mask."""
+    if isinstance(templates, Mapping):
+        if not isinstance(masks, Mapping | None):
+            raise TypeError(
+                f"masks is of type {type(masks).__name__}; templates have names: a dict"
+            )
+        names, given = list(templates), list(templates.values())
+        unknown = sorted(map(repr, set(masks or ()) - set(names)))
+        if unknown:
+            raise ValueError(f"masks has {', '.join(unknown)}; no template has that name")
+        of_each = [(masks or {}).get(name) for name in names]
+    elif (
+        isinstance(templates, Sequence)
+        and not isinstance(templates, str)
+        and _are_several(templates)
+    ):
+        names, given = list(range(len(templates))), list(templates)
+        of_each = [None] * len(given) if masks is None else list(masks)
+        if len(of_each) != len(given):
+            raise ValueError(f"there are {len(given)} templates and {len(of_each)} masks")
+    else:
+        return [(None, templates, masks)]
+    if not given:
+        raise ValueError("there is no template; at least one must be sought")
+    return list(zip(names, given, of_each, strict=True))
+
+
+def _are_several(templates: Sequence[Any]) -> bool:
+    """Whether this is a sequence of templates, and not the rows of one."""
+    return not len(templates) or np.ndim(templates[0]) != 1
+
+
+def _make_ready(name: Any, template: Any, measure: Measure, **given: Any) -> Matcher:
+    try:
+        return Matcher(template, measure, **given)
+    except (TypeError, ValueError) as error:
+        if name is None:
+            raise
+        raise type(error)(f"template {name!r}: {error}") from error

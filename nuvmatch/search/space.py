@@ -1,0 +1,84 @@
+"""What is searched: a scene in all poses of a template; and what is found there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .poses import Axis, Values
+from .pyramid import Level, Scene, Sized
+
+
+class Found(NamedTuple):
+    """Poses, best first, shape (n, 4), and their scores."""
+
+    poses: Values
+    scores: Values
+
+    def of(self, which: Any) -> Found:
+        """Return some of them."""
+        return Found(self.poses[which], self.scores[which])
+
+
+NOTHING = Found(np.empty((0, 4)), np.empty(0))
+
+
+WHATEVER_POSE = (math.inf, math.inf)  # steps: places alone are to be apart
+
+
+@dataclass
+class Space:
+    """Which poses of a template are sought in a scene, and how: by what score, in what threads."""
+
+    scene: Scene
+    angles: Axis
+    scales: Axis
+    shape: tuple[int, int]  # of the full template
+    dtype: np.dtype[Any]  # of scores
+    n_threads: int
+
+    def steps(self, level: Level) -> tuple[float, float]:
+        """Degrees, and logarithms of scale, that move a template's corner by a pixel."""
+        return math.degrees(1 / level.radius), 1 / level.radius
+
+    def sized(self, level: Level, log: float) -> Sized:
+        """Return the scene as it is looked at for templates of a scale."""
+        return self.scene.at(int(self.scene.sizes(level.pitch, np.array([log]))[0]))
+
+    def apart(
+        self, found: Found, pixels: float, steps: tuple[float, float], enough: int | None = None
+    ) -> Found:
+        """Keep the best of what is near each other in place, angle and scale.
+
+        Parameters
+        ----------
+        found : Found
+        pixels : float
+            How near in rows and in columns, of templates of scale 1.
+        steps : (float, float)
+            How near in degrees, and in logarithms of scale.
+        enough : int, optional
+            How many to keep.
+        """
+        kept: list[int] = []
+        left, (rows, cols, angles, logs) = np.arange(len(found.scores)), found.poses.T.copy()
+        while left.size and len(kept) != enough:
+            row, col, angle, log = found.poses[left[0]]
+            kept.append(left[0])
+            reach = pixels * math.exp(log)
+            near = np.flatnonzero((abs(rows - row) <= reach) & (abs(cols - col) <= reach))
+            near = near[abs(self.angles.apart(angles[near], angle)) <= steps[0] * 1.01]
+            near = near[abs(logs[near] - log) <= steps[1] * 1.01]
+            left, rows, cols, angles, logs = (
+                np.delete(one, near) for one in (left, rows, cols, angles, logs)
+            )
+        return found.of(np.array(kept, np.int64))
+
+
+def ordered(poses: Values, scores: Values) -> Found:
+    """Put the best first."""
+    order = np.argsort(scores, kind="stable")
+    return Found(poses[order], scores[order])

@@ -1,0 +1,118 @@
+"""A template as it is, among others: its places, before any of them is taken."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..finding import PeakRule
+from ..matcher import Matcher
+from ..measures.bands import Sought
+from ..results import Match, Matches
+from .noise import noise_floor
+
+
+class Upright:
+    """Seeks one template, neither turned nor resized.
+
+    Parameters
+    ----------
+    name : str, int or None
+        Of the template.
+    matcher : Matcher
+    """
+
+    def __init__(self, name: Any, matcher: Matcher) -> None:
+        self.name = name
+        self.matcher = matcher
+
+    def locate(self, where: dict[str, Any], rule: PeakRule) -> Matches:
+        """Find its best places where no other template competes for them."""
+        found = self.matcher.locate(**where, **asdict(rule))
+        return Matches(replace(match, name=self.name) for match in found)
+
+    def seek(
+        self, where: dict[str, Any], rule: PeakRule, number: int | None, rivals: int
+    ) -> UprightHits:
+        """Find its best places, those beside better ones too: these may go to another template.
+
+        Parameters
+        ----------
+        where : dict
+            `image`, `image_mask` and `region`, as `Matcher.locate` takes them.
+        rule : PeakRule
+        number : int or None
+            How many, if there are; None: all that pass.
+        rivals : int
+            Templates that are sought, this one included.
+        """
+        alarms = None if rule.false_alarms is None else rule.false_alarms / rivals
+        each = PeakRule(rule.threshold, alarms, number, min_distance=0)
+        found = self.matcher._seek(**where, rule=each)
+        return UprightHits(self, found, number, rivals, rule)
+
+
+class UprightHits:
+    """Places of a template, and what they are compared with others' by.
+
+    Attributes
+    ----------
+    name : str, int or None
+        Of the template.
+    matches : list of Match
+        In coordinates of what was searched.
+    values : ndarray of shape (n,)
+        Their scores over what noise would score.
+    alarms : ndarray of shape (n,)
+        Their false alarms, of all templates together; zeros if not asked for.
+    passes : ndarray of bool, of shape (n,)
+        Whether these are few enough.
+    whole : bool
+        Whether there are no others.
+    """
+
+    def __init__(
+        self, seeker: Upright, found: Sought, number: int | None, rivals: int, rule: PeakRule
+    ) -> None:
+        self.matcher = seeker.matcher
+        self._seeker, self._found, self._rivals, self._rule = seeker, found, rivals, rule
+        self.name = seeker.name
+        self.matches = found.peaks.matches
+        scores = np.array([match.score for match in self.matches])
+        alarms = np.array([match.false_alarms or 0.0 for match in self.matches])
+        self.alarms: NDArray[np.float64] = alarms * rivals
+        self.passes = self.alarms <= (math.inf if rule.false_alarms is None else rule.false_alarms)
+        self.values: NDArray[np.float64] = scores / noise_floor(self.matcher)
+        if self._joined:  # scores are chances, most of them 0
+            self.values = self.alarms
+        self.whole = number is None or len(self.matches) < number
+
+    @property
+    def _joined(self) -> bool:
+        chance = self._found.peaks.chance
+        return chance is not None and chance.joined
+
+    def with_rivals(self, limit: float) -> UprightHits:
+        """Return all places of up to a value, those too that chance shows more of."""
+        if self._joined:
+            return self
+        found, highest = self._found, limit * noise_floor(self.matcher)
+        if self._rule.threshold is not None:
+            highest = min(highest, self._rule.threshold)
+        rule = PeakRule(highest, math.inf, min_distance=0)
+        peaks = self.matcher._peaks(found.bands, found.scores, found.peaks.chance, rule)
+        found = found._replace(peaks=peaks)
+        wider = UprightHits(self._seeker, found, None, self._rivals, self._rule)
+        wider.whole = self.whole
+        return wider
+
+    def complete(self, i: int, subpixel: bool | str) -> Match:
+        """Add what is known of a place."""
+        (match,) = self._found.peaks.compared([self.matches[i]])
+        match = self.matcher._complete(match, self._found, subpixel)
+        told = None if match.false_alarms is None else float(self.alarms[i])
+        return replace(match, name=self.name, false_alarms=told)

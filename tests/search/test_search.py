@@ -1,0 +1,414 @@
+"""Many templates: they compete for each place, turned and resized as they may be."""
+
+import math
+import pickle
+from functools import cache
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import ndimage
+
+import nuvmatch as nv
+from nuvmatch import Search
+
+pytestmark = pytest.mark.compiled  # poses are hundreds of maps; test_small_poses.py has few
+
+
+def noise(*shape, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
+
+
+@cache
+def pattern(side=96, blur=2.0):
+    """Smooth, as what is turned must be: between its pixels nothing is invented."""
+    greys = ndimage.gaussian_filter(np.random.default_rng(7).normal(size=(side, side)), blur)
+    return np.rint(np.interp(greys, [greys.min(), greys.max()], [0, 255])).astype(np.uint8)
+
+
+def turned(image, angle, scale):
+    """Turn an image about its center by a library of its own: and where a place is then."""
+    turn = math.radians(angle)
+    back = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]]) / scale
+    middle = (np.array(image.shape) - 1) / 2
+    made = ndimage.affine_transform(
+        image.astype(float), back, middle - back @ middle, order=3, mode="reflect"
+    )
+    forth = np.linalg.inv(back)
+    return made.clip(0, 255), lambda place: middle + forth @ (np.array(place) - middle)
+
+
+# As they are
+
+
+def test_one_template_as_it_is_is_found_as_by_its_matcher():
+    image, template = noise(60, 70), noise(60, 70)[20:32, 30:44]
+    for settings in (
+        {},
+        {"max_matches": 4},
+        {"threshold": 0.9},
+        {"max_matches": 3, "subpixel": True},
+    ):
+        expected = nv.locate(image, template, **settings)
+        assert Search(template).locate(image, **settings) == expected
+
+
+@pytest.mark.parametrize("overlap", [0.0, 0.25, 0.8])
+def test_templates_compete_for_each_place(overlap):
+    """All local minima of all maps, best first, each unless it is near a better one."""
+    image = noise(40, 50)
+    parts = {"a": image[4:12, 5:13], "b": image[6:14, 7:17], "c": noise(9, 7, seed=1)}
+    found = Search(parts).locate(image, max_matches=12, max_overlap=overlap)
+    maps = {name: nv.score_map(image, part) for name, part in parts.items()}
+    floors = {name: 1 - 7 / (part.size - 1) for name, part in parts.items()}
+    shapes = {name: part.shape for name, part in parts.items()}
+    expected = naive.compete(maps, shapes, floors, overlap)[:12]
+    assert [(m.name, m.row, m.col) for m in found] == expected
+
+
+def test_what_a_lost_place_would_have_kept_away_is_found():
+    """The best place of one goes to another: that beside it, which it had beaten, stays."""
+    image = noise(30, 60)
+    first, second = image[10:18, 10:18], image[10:18, 13:21]
+    image[10:18, 13:21] = second
+    scores = nv.score_map(image, first)
+    scores[...] = 1
+    names = [m.name for m in Search([first, second]).locate(image, max_per_name=1, max_overlap=0.1)]
+    assert sorted(names) == [0, 1]
+
+
+def test_names_are_keys_positions_or_nothing():
+    image = noise(40, 40)
+    parts = [image[:8, :8], image[20:30, 20:30]]
+    assert {m.name for m in Search(parts).locate(image, max_per_name=1)} == {0, 1}
+    assert Search(parts[0].tolist()).locate(image)[0].name is None
+    named = Search({"x": parts[0], "y": parts[1]})
+    assert named.names == ("x", "y")
+    assert {m.name: m.row for m in named.locate(image, threshold=0.2)} == {"x": 0, "y": 20}
+
+
+def test_how_many_of_each_name():
+    image = noise(50, 50)
+    template = image[5:13, 5:13]
+    image[30:38, 20:28] = image[20:28, 35:43] = template
+    search = Search({"it": template, "other": noise(8, 8, seed=3)})
+    found = search.locate(image, max_per_name=2)
+    assert [m.name for m in found] == ["it", "it", "other", "other"]
+    assert [m.name for m in search.locate(image, max_matches=3)] == ["it"] * 3
+    assert [m.name for m in search.locate(image, threshold=0.3, max_per_name=1)] == ["it"]
+
+
+def test_false_alarms_count_all_templates():
+    image = noise(80, 80)
+    parts = [image[10:26, 10:26], noise(16, 16, seed=5), noise(16, 16, seed=6)]
+    alone = nv.locate(image, parts[0], false_alarms=np.inf, max_matches=1)[0]
+    (found,) = Search(parts).locate(image, false_alarms=0.01)
+    assert (found.name, found.row, found.col) == (0, 10, 10)
+    assert found.false_alarms == pytest.approx(3 * alone.false_alarms)
+
+
+def test_by_auto_the_right_one_gets_each_place():
+    image = pattern(200)
+    parts = {"a": image[20:52, 30:62], "b": image[110:142, 120:152]}
+    scene = 255 - image
+    found = Search(parts, "auto").locate(scene, false_alarms=1e-3)
+    assert [(m.name, m.row, m.col) for m in sorted(found, key=lambda m: m.row)] == [
+        ("a", 20, 30), ("b", 110, 120),
+    ]  # fmt: skip
+
+
+# Turned and resized
+
+
+@pytest.mark.parametrize("shape", [(12, 12), (11, 16), (9, 7)])
+@pytest.mark.parametrize("quarters", range(4))
+def test_quarter_turns_are_exact(shape, quarters):
+    """A place turned by quarters scores what the turned template scores there."""
+    image = noise(40, 50)
+    part = image[8 : 8 + shape[0], 21 : 21 + shape[1]]
+    template = np.rot90(part, -quarters)
+    (found,) = Search(template, angles=(0, 90, 180, 270)).locate(image)
+    assert (found.angle, found.box) == (90 * quarters, (21, 8, shape[1], shape[0]))
+    # Of noise, what is smoothed by interpolation may score a little lower than the very copy.
+    middle = 8 + (shape[0] - 1) / 2, 21 + (shape[1] - 1) / 2
+    assert found.center == pytest.approx(middle, abs=0.1)
+    assert found.score <= nv.score(part, part) + 1e-6
+    first = np.array(
+        [(8, 21), (7 + shape[0], 21), (7 + shape[0], 20 + shape[1]), (8, 20 + shape[1])]
+    )
+    assert found.corners[0] == pytest.approx(first[quarters], abs=0.1)  # its own top left
+
+
+@pytest.mark.parametrize(
+    ("angle", "scale", "tones"),
+    [(33, 1.1, None), (-140, 0.85, lambda x: 255 - x), (5, 1.2, lambda x: (x / 255) ** 0.4)],
+)
+def test_any_pose_is_found(angle, scale, tones):
+    image, place = turned(pattern(), angle, scale)
+    image = image if tones is None else tones(image)
+    template = pattern()[38:66, 30:62]
+    (found,) = Search(template, angles="all", scales=(0.8, 1.25)).locate(image, subpixel=True)
+    assert_allclose(found.center, place((51.5, 45.5)), atol=0.1)
+    assert (found.angle, found.scale) == (
+        pytest.approx(angle, abs=0.2),
+        pytest.approx(scale, abs=0.005),
+    )
+    for corner, own in zip(found.corners, [(38, 30), (38, 61), (65, 61), (65, 30)], strict=True):
+        assert_allclose(corner, place(own), atol=0.25)
+    assert 0 < found.sigma < 0.3
+
+
+def test_scales_alone_and_angles_alone():
+    template = pattern()[30:60, 30:60]
+    image, place = turned(pattern(), 0, 1.5)
+    (found,) = Search(template, scales=(1, 2)).locate(image)
+    assert (found.angle, found.scale) == (0, pytest.approx(1.5, abs=0.01))
+    assert_allclose(found.center, place((44.5, 44.5)), atol=0.15)
+    image, place = turned(pattern(), 25, 1)
+    (found,) = Search(template, angles=np.arange(0, 50, 5)).locate(image)
+    assert (found.angle, found.scale) == (25, 1)
+    assert_allclose(found.center, place((44.5, 44.5)), atol=0.15)
+
+
+def test_coarse_to_fine_finds_what_every_pose_at_full_resolution_does():
+    image, _ = turned(pattern(), 70, 0.9)
+    noisy = image + np.random.default_rng(1).normal(0, 10, image.shape)
+    template = pattern()[40:60, 34:58]
+    best, quick = (
+        Search(template, angles="all", scales=(0.9,), exact=exact).locate(noisy)[0]
+        for exact in (True, False)
+    )
+    assert_allclose(quick.center, best.center, atol=0.05)
+    assert quick.score == pytest.approx(best.score, abs=1e-3)
+
+
+def test_several_copies_turned_each_its_own_way():
+    image = np.full((150, 150), 90.0)
+    places = {20: (40, 40), 110: (40, 105), 200: (105, 45), 290: (105, 105)}
+    template = pattern()[20:44, 20:44]
+    for angle, (row, col) in places.items():
+        part, _ = turned(pattern()[4:60, 4:60], angle, 1)
+        image[row - 17 : row + 18, col - 17 : col + 18] = part[10:45, 10:45]
+    image += np.random.default_rng(2).normal(0, 3, image.shape)
+    found = Search(template, angles="all").locate(image, threshold=0.1)
+    assert len(found) == 4
+    for match in found:
+        angle = min(places, key=lambda a: abs((match.angle - a + 180) % 360 - 180))
+        assert abs((match.angle - angle + 180) % 360 - 180) < 1.5
+        assert_allclose(match.center, places[angle], atol=1.1)
+
+
+def test_colour_masks_and_alpha_turn_as_well():
+    planes = np.dstack([pattern(), pattern().T, pattern()[::-1]])
+    image = np.dstack([turned(plane, 40, 1)[0] for plane in np.moveaxis(planes, 2, 0)])
+    _, place = turned(pattern(), 40, 1)
+    template = planes[36:64, 30:58]
+    disc = np.hypot(*(np.indices((28, 28)) - 13.5)) < 13.5
+    for given in (
+        {"templates": template},
+        {"templates": template, "masks": disc},
+        {"templates": np.dstack([template, 255 * disc.astype(np.uint8)])},
+    ):
+        (found,) = Search(**given, angles="all").locate(image)
+        assert_allclose(found.center, place((49.5, 43.5)), atol=0.15)
+        assert found.angle == pytest.approx(40, abs=0.3)
+        assert len(found.tone_curves) == 3
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32, np.float32, np.float64])
+def test_greys_of_any_type(dtype):
+    image, place = turned(pattern(), 40, 1)
+    (found,) = Search((pattern()[36:64, 30:58] * 100.0).astype(dtype), angles="all").locate(
+        (image * 100).astype(dtype)
+    )
+    assert_allclose(found.center, place((49.5, 43.5)), atol=0.1)
+
+
+def test_what_must_not_be_used_is_not():
+    image, place = turned(pattern(), 40, 1)
+    template = pattern()[36:64, 30:58]
+    row, col = place((49.5, 43.5))
+    search = Search(template, angles="all")
+    masked = np.ones(image.shape, bool)
+    masked[round(row), round(col)] = False
+    broken = np.where(masked, image, np.nan)
+    for given in ({"image": image, "image_mask": masked}, {"image": broken}):
+        for match in search.locate(**given, max_matches=3):
+            assert math.dist(match.center, (row, col)) > 10
+    region = (round(row) - 22, round(col) - 22, 44, 44)
+    (found,) = search.locate(image, region=region)
+    assert_allclose(found.center, (row, col), atol=0.1)
+    assert not search.locate(image, region=(90, 90, 40, 40))
+    assert not search.locate(image, region=(200, 90, 40, 40))
+
+
+def test_false_alarms_tell_what_is_there_from_what_is_not():
+    image, place = turned(pattern(200), 40, 1)
+    search = Search(pattern(200)[86:114, 80:108], angles="all")
+    (there,) = search.locate(image, false_alarms=0.01)
+    assert_allclose(there.center, place((99.5, 93.5)), atol=0.1)
+    other = ndimage.gaussian_filter(np.random.default_rng(3).normal(size=(200, 200)), 2)
+    assert not search.locate(other, false_alarms=0.01)
+    (best,) = search.locate(other, false_alarms=math.inf, max_matches=1)
+    assert 0.02 < best.false_alarms < 50
+
+
+STROKES = {"6": "afgedc", "8": "abcdefg"}
+
+
+def digit(name):
+    """A seven-segment digit, dark on light, with a margin."""
+    image = np.full((27, 19), 220, np.uint8)
+    ends = {
+        "a": (3, 3, 6, 16), "g": (12, 3, 15, 16), "d": (21, 3, 24, 16), "f": (3, 3, 15, 6),
+        "b": (3, 13, 15, 16), "e": (12, 3, 24, 6), "c": (12, 13, 24, 16),
+    }  # fmt: skip
+    for stroke in STROKES[name]:
+        top, left, bottom, right = ends[stroke]
+        image[top:bottom, left:right] = 40
+    return image
+
+
+@pytest.mark.filterwarnings("ignore:the template equals its mirror images")
+def test_a_look_alike_does_not_get_the_place_of_what_chance_shows_more_of():
+    """An 8 has no mirror images of its own, so that it is believed sooner than a 6."""
+    scene = np.full((120, 160), 60.0)
+    for name, (row, col) in {"6": (20, 30), "8": (70, 100)}.items():
+        scene[row : row + 27, col : col + 19] = 255 - digit(name)
+    scene += np.random.default_rng(0).normal(0, 12, scene.shape)
+    found = Search({name: digit(name) for name in "68"}).locate(scene, false_alarms=1)
+    assert ("8", 70, 100) in [(m.name, m.row, m.col) for m in found]
+    assert all(m.name == "6" for m in found if (m.row, m.col) == (20, 30))
+
+
+def test_false_alarms_of_what_is_symmetric():
+    """Its mirror image is itself turned: other places of the image tell what chance shows."""
+    cog = 12 + 2 * (np.arctan2(*(np.indices((33, 33)) - 16)) * 6 / math.pi % 2 < 1)
+    radius = np.hypot(*(np.indices((33, 33)) - 16))
+    template = np.where((radius < cog) & (radius > 5), 200, 60).astype(np.uint8)
+    scene = np.full((200, 200), 60.0)
+    scene[80:113, 90:123] = template
+    scene += np.random.default_rng(0).normal(0, 6, scene.shape)
+    with pytest.warns(UserWarning, match="is like its mirror images, turned"):
+        found = Search(template, angles="all").locate(scene, false_alarms=0.01)
+    assert [tuple(np.round(match.center)) for match in found] == [(96, 106)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda image: np.zeros_like(image),
+        lambda image: np.full(image.shape, np.nan),
+        lambda image: np.where(np.indices(image.shape)[0] % 2 == 0, image, np.nan),
+    ],
+)
+def test_nothing_is_found_where_nothing_can_be(make):
+    image = noise(40, 40).astype(float)
+    search = Search(noise(8, 8, seed=1), angles="all", scales=(0.8, 1.25))
+    assert len(search.locate(make(image), max_matches=3)) == 0
+
+
+@pytest.mark.parametrize(
+    ("factor", "offset", "dtype"),
+    [
+        (2**54, 2**63, np.uint64), (2**40, -(2**60), np.int64), (1, -128, np.int8),
+        (1e300, 0, np.float64), (1e-300, 0, np.float64), (1, 1e6, np.float32),
+        (0.25, 0, np.float16), (100, 0, ">u2"), (1, 0, np.longdouble),
+    ],
+)  # fmt: skip
+def test_greys_of_any_size(factor, offset, dtype):
+    image, place = turned(pattern(), 40, 1)
+    image, template = (
+        (np.rint(part / 2).astype(object) * int(factor) + int(offset)).astype(dtype)
+        if factor >= 1 and factor < 1e300
+        else (part * factor + offset).astype(dtype)
+        for part in (image, pattern()[36:64, 30:58].astype(float))
+    )
+    (found,) = Search(template, angles="all").locate(image)
+    assert_allclose(found.center, place((49.5, 43.5)), atol=0.2)
+
+
+def test_layouts_do_not_matter():
+    image = np.rint(turned(pattern(), 40, 1)[0]).astype(np.uint8)
+    wide = np.zeros((2 * image.shape[0], 3 * image.shape[1]), np.uint8)
+    wide[::2, ::3] = image
+    fixed = image.copy()
+    fixed.flags.writeable = False
+    search = Search(pattern()[36:64, 30:58], angles="all")
+    expected = search.locate(image)
+    for layout in (wide[::2, ::3], np.asfortranarray(image), fixed, image[::-1][::-1]):
+        assert search.locate(layout) == expected
+
+
+def test_a_template_as_large_as_the_image_or_a_single_row():
+    image = noise(24, 30)
+    (found,) = Search(image, angles=(0, 180)).locate(image[::-1, ::-1])
+    assert (found.angle, found.box) == (180, (0, 0, 30, 24))
+    (row,) = Search(image[7:8], angles=(0, 90)).locate(np.rot90(image))
+    assert (row.angle, row.box) == (90, (7, 0, 1, 30))
+
+
+def test_booleans_turn():
+    image = pattern() > 120
+    turned_image, place = turned(image.astype(np.uint8) * 255, 40, 1)
+    (found,) = Search(image[36:64, 30:58], angles="all").locate(turned_image > 127)
+    assert_allclose(found.center, place((49.5, 43.5)), atol=0.3)
+
+
+def test_it_can_be_pickled():
+    image, _ = turned(pattern(), 40, 1)
+    search = Search({"it": pattern()[36:64, 30:58]}, angles="all")
+    again = pickle.loads(pickle.dumps(search))
+    assert again.locate(image) == search.locate(image)
+
+
+def test_threads_do_not_change_what_is_found():
+    image, _ = turned(pattern(), 40, 1)
+    template = pattern()[36:64, 30:58]
+    one, four = (Search(template, angles="all", n_threads=n).locate(image) for n in (1, 4))
+    assert one == four
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"templates": []}, ValueError, "no template"),
+        ({"templates": {}}, ValueError, "no template"),
+        ({"templates": {"x": np.zeros((8, 8))}}, ValueError, "template 'x'.*flat"),
+        ({"templates": [noise(8, 8), None]}, TypeError, "template 1.*None"),
+        ({"templates": None}, TypeError, "template is None"),
+        ({"templates": {"x": noise(8, 8)}, "masks": {"y": None}}, ValueError, "'y'"),
+        ({"templates": {"x": noise(8, 8)}, "masks": [None]}, TypeError, "a dict"),
+        ({"templates": [noise(8, 8)], "masks": []}, ValueError, "1 templates and 0 masks"),
+        ({"templates": noise(8, 8), "angles": "all", "measure": "auto"}, ValueError, "auto"),
+        ({"templates": noise(8, 8), "exact": 1}, TypeError, "exact"),
+        ({"templates": noise(8, 8), "scales": (2, 1)}, ValueError, "scales"),
+    ],
+)
+def test_bad_arguments_are_told(given, error, message):
+    with pytest.raises(error, match=message):
+        Search(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"max_per_name": 0}, ValueError, "max_per_name"),
+        ({"max_matches": 0}, ValueError, "max_matches"),
+        ({"image": noise(5, 30)}, ValueError, "larger than the image"),
+        ({"image": noise(30, 30, 3)}, ValueError, "grey"),
+        ({"region": (0, 0, 5, 5)}, ValueError, "region"),
+    ],
+)
+@pytest.mark.parametrize("angles", [0.0, "all"])
+def test_bad_calls_are_told(given, error, message, angles):
+    with pytest.raises(error, match=message):
+        Search(noise(8, 8), angles=angles).locate(**{"image": noise(30, 30)} | given)
+
+
+def test_bits_do_not_depend_on_the_call():
+    image, _ = turned(pattern(), 40, 1)
+    search = Search(pattern()[36:64, 30:58], angles="all")
+    first = search.locate(image, max_matches=3)
+    assert_array_equal(first.scores, search.locate(image, max_matches=3).scores)
