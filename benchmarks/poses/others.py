@@ -17,28 +17,28 @@ NAMES = (
     "save", "open", "search", "undo", "settings", "mail", "bell", "print", "delete", "user",
     "calendar", "chart",
 )  # fmt: skip
+MEASURES = ("nuv", "nuv_adaptive", "ncc")
 REPEATS = 3
 
 
 def seek_icons(seed):
     """How many of a dozen icons, drawn for 100 %, are found in screens of each magnification."""
     rows = []
+    drawn = {name: icons.draw_icon(name, SIDE, "light") for name in NAMES}
     for percent in MAGNIFICATIONS:
         side = round(SIDE * percent / 100)
         screen = screens.draw_screen(np.random.default_rng(seed), "light", NAMES, side)
-        drawn = {name: icons.draw_icon(name, SIDE, "light") for name in NAMES}
-        started = time.perf_counter()
-        found = Search(drawn, scales=(1, 2)).locate(screen.image, max_per_name=1)
-        taken = time.perf_counter() - started
-        right = sum(
-            abs(match.row - screen.places[match.name][0]) <= 2
-            and abs(match.col - screen.places[match.name][1]) <= 2
-            for match in found
-        )
-        rows.append(
-            {"magnification": f"{percent} %", "found": f"{right} of {len(NAMES)}", "s": taken}
-        )
+        row = {"magnification": f"{percent} %"}
+        for measure in MEASURES:
+            found = Search(drawn, measure, scales=(1, 2)).locate(screen.image, max_per_name=1)
+            right = sum(is_there(match, *screen.places[match.name]) for match in found)
+            row[measure] = f"{right} of {len(NAMES)}"
+        rows.append(row)
     return pd.DataFrame(rows)
+
+
+def is_there(match, row, col):
+    return max(abs(match.row - row), abs(match.col - col)) <= 2
 
 
 def measure_times():

@@ -61,9 +61,9 @@ def locate(options: argparse.Namespace) -> int:
                 raise
             say_error(error, path)
             failed = True
-    report_matches(options, reports)
-    if options.csv is not None:
+    if options.csv is not None:  # first: whoever reads what is printed may stop
         io.write_whole(options.csv, as_csv(reports).encode())
+    report_matches(options, reports)
     if failed:
         return BAD_INPUT
     return FOUND if any(report.found for report in reports) else NOTHING
@@ -108,7 +108,9 @@ class _Seeker:
             best = matches[:1] or _best(options, search, greys, self._where)
             report.best.extend(Found(page, match) for match in best)
             if options.map is not None:
-                self._write_map(greys)
+                (upright,) = search._seekers
+                whole = upright.matcher.score_map(greys, image_mask=self._where["image_mask"])
+                io.write_map(options.map, whole)
             if options.out is not None:
                 io.write_picture(options.out, draw_matches(scene, matches))
         if not searched:
@@ -132,18 +134,6 @@ class _Seeker:
                 angles=options.angles, scales=options.scales, n_threads=options.threads,
             )  # fmt: skip
         return scene, self._searches[key]
-
-    def _write_map(self, scene: NDArray[Any]) -> None:
-        """Write the map of the one template, of the whole scene."""
-        (template,) = self._templates.values()
-        sought = template.pixels if is_grey(template.pixels) == is_grey(scene) else None
-        matcher = Matcher(
-            io.to_grey(template.pixels) if sought is None else sought, self._measure,
-            mask=self._mask, nodata=self._options.nodata or sorted(template.nodata) or None,
-            n_threads=self._options.threads,
-        )  # fmt: skip
-        scores = matcher.score_map(scene, image_mask=self._where["image_mask"])
-        io.write_map(self._options.map, scores)
 
 
 def show_bins(options: argparse.Namespace) -> int:

@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from io import StringIO
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,10 +145,12 @@ def _columns(options: argparse.Namespace, report: Report) -> list[tuple[str, int
     if len(report.templates) > 1:
         longest = max(len(str(match.name)) for match in matches)
         columns.append(("template", max(longest, 8), lambda i, one: str(one.match.name)))
-    for title in ("row", "col", "height", "width"):
-        show = attrgetter(f"match.{title}")
-        name = "column" if title == "col" else title
-        columns.append((name, 6, lambda i, one, show=show: str(show(one))))  # type: ignore[misc]
+    columns += [
+        ("row", 6, lambda i, one: str(one.match.row)),
+        ("column", 6, lambda i, one: str(one.match.col)),
+        ("height", 6, lambda i, one: str(one.match.height)),
+        ("width", 6, lambda i, one: str(one.match.width)),
+    ]
     if any(match.template_shape for match in matches):
         columns.append(("angle", 7, lambda i, one: f"{one.match.angle:.2f}"))
         columns.append(("scale", 6, lambda i, one: f"{one.match.scale:.3f}"))

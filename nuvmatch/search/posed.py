@@ -27,6 +27,7 @@ from .symmetry import is_turned
 
 _AT_FIRST, _AGAIN = 16, 4  # matches where there is no limit, and how many times as many then
 _WORK = 4e6  # windows of all poses, that are soon looked at at the coarsest level
+_PIXELS = 4  # that a template must have left at the smallest scale
 _FINE = 0.5  # degrees, by which it is seen whether a template fits
 _OF_CHANCE = 48  # matches wanted of all decoys together: enough to know what chance shows
 _FAR_BETTER = 0.5  # of a decoy's score: what scores less where the decoy is has drawn it there
@@ -48,6 +49,12 @@ class Posed:
     def __init__(
         self, name: Any, matcher: Matcher, angles: Axis, scales: Axis, *, coarse: bool
     ) -> None:
+        smallest = math.prod(matcher.shape) * math.exp(2 * scales.low)
+        if smallest < _PIXELS:
+            raise ValueError(
+                f"a scale of {math.exp(scales.low):.3g} leaves {smallest:.2g} pixels of the "
+                f"template of shape {matcher.shape}; there must be {_PIXELS} at least"
+            )
         self.name = name
         self.matcher = matcher
         self._angles, self._scales, self._coarse = angles, scales, coarse

@@ -49,6 +49,11 @@ class Axis:
         """Whether there is no choice."""
         return len(self.listed) == 1
 
+    @property
+    def spacing(self) -> float:
+        """The least distance between two that are listed; infinite where there are none."""
+        return float(np.diff(self.listed).min(initial=math.inf))
+
     def grid(self, step: float) -> Values:
         """Choose values so that all that are searched are within half a step of one."""
         if self.free:

@@ -47,8 +47,11 @@ def seek(levels: list[Level], space: Space, wanted: int, apart: float | None = N
     if middle is not full:
         found = _best_shifts(full, space, _polished(middle, space, found, ON_THE_WAY))
     found = _distinct(full, space, found, kept[2])
-    a, s = space.steps(full)
-    found = _climb(full, space, found, (2 * a, 2 * s), _ROUNDS[1])
+    step, log_step = (2 * one for one in space.steps(full))
+    found = _climb(full, space, found, (step, log_step), _ROUNDS[1])
+    while step > space.angles.spacing or log_step > space.scales.spacing:
+        step, log_step = step / 2, log_step / 2  # what is listed may be finer than a pixel
+        found = _climb(full, space, found, (step, log_step), _ROUNDS[1])
     found = _polished(full, space, found, AT_THE_END)
     return found.of(inside(found.poses, space.shape, space.scene.shape, 0.5))
 

@@ -183,6 +183,15 @@ def test_coarse_to_fine_finds_what_every_pose_at_full_resolution_does():
     assert quick.score == pytest.approx(best.score, abs=1e-3)
 
 
+def test_listed_poses_may_be_finer_than_a_pixel():
+    image = noise(60, 60)
+    template = image[20:44, 14:38]
+    (found,) = Search(template, angles=np.arange(-3, 4, 0.5)).locate(image)
+    assert (found.angle, found.box) == (0, (14, 20, 24, 24))
+    (found,) = Search(template, scales=(0.96, 0.98, 1, 1.02)).locate(image)
+    assert (found.scale, found.box) == (1, (14, 20, 24, 24))
+
+
 def test_several_copies_turned_each_its_own_way():
     image = np.full((150, 150), 90.0)
     places = {20: (40, 40), 110: (40, 105), 200: (105, 45), 290: (105, 105)}
@@ -384,6 +393,7 @@ def test_threads_do_not_change_what_is_found():
         ({"templates": noise(8, 8), "angles": "all", "measure": "auto"}, ValueError, "auto"),
         ({"templates": noise(8, 8), "exact": 1}, TypeError, "exact"),
         ({"templates": noise(8, 8), "scales": (2, 1)}, ValueError, "scales"),
+        ({"templates": noise(8, 8), "scales": (0.1, 1)}, ValueError, "leaves 0.64 pixels"),
     ],
 )
 def test_bad_arguments_are_told(given, error, message):
