@@ -14,7 +14,17 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import _checks
 from .binning import Binning
 from .engine import Image, available_cpus, prepare, replace_nan
-from .finding import NO_PEAKS, PRECISE, Chance, Null, PeakRule, Peaks, take_peaks, to_fraction
+from .finding import (
+    NO_PEAKS,
+    PRECISE,
+    Chance,
+    Fraction,
+    Null,
+    PeakRule,
+    Peaks,
+    fraction_at,
+    take_peaks,
+)
 from .measures import NUV, FlatTemplateError, Measure, Template, as_measure, ask, name_of
 from .measures.bands import Bands, ScoreMap, Sought
 from .measures.near_ties import NearTies
@@ -454,19 +464,15 @@ class Matcher:
 
     def _complete(self, match: Match, found: Sought, subpixel: bool | str) -> Match:
         """Add what is known of a window: the place in the whole image, tones, a fraction."""
-        if subpixel:
-            match = self._to_fraction(match, found, subpixel == PRECISE)
         window = self._window(found.bands.image.planes, match.row, match.col)
+        known = self._tones(window, found.bands.image)
+        if subpixel:
+            known |= self._fraction(match, found, subpixel == PRECISE)._asdict()
         name = self._name
         if found.peaks.chance is not None:
             name = self._panel.name_at(found.peaks.chance.null, found.bands, match.row, match.col)
-        return dataclasses.replace(
-            match,
-            row=match.row + found.corner[0],
-            col=match.col + found.corner[1],
-            measure=name,
-            **self._tones(window, found.bands.image),
-        )
+        row, col = match.row + found.corner[0], match.col + found.corner[1]
+        return dataclasses.replace(match, row=row, col=col, measure=name, **known)
 
     def _tones(self, window: NDArray[Any], image: Image) -> dict[str, Any]:
         """Tell the tone curves and the gain of a window of an image."""
@@ -475,17 +481,15 @@ class Matcher:
             gain *= unit_of(image, self._greys) or 1.0
         return {"tone_curves": ask(self._scorer, "tone_curve", window) or (), "gain": gain}
 
-    def _to_fraction(self, match: Match, found: Sought, precisely: bool) -> Match:
+    def _fraction(self, match: Match, found: Sought, precisely: bool) -> Fraction:
         """Place a match to a fraction of a pixel: by scores, and then by its pixels if asked."""
         null = None if found.peaks.chance is None else found.peaks.chance.null
         around = partial(self._panel.scores_around, null, found.bands)
-        match = to_fraction(match, found.bands.extent, around, self._template.inside.size)
-        if not precisely or self._precise is None or match.sigma in (0, math.inf):
-            return match
-        place = self._precise.place(found.bands.image, match.row, match.col, match.offset)
-        if place is None:
-            return match
-        return dataclasses.replace(match, offset=place.offset, sigma=place.sigma)
+        fraction = fraction_at(match, found.bands.extent, around, self._template.inside.size)
+        if not precisely or self._precise is None or fraction.sigma in (0, math.inf):
+            return fraction
+        place = self._precise.place(found.bands.image, match.row, match.col, fraction.offset)
+        return place or fraction
 
     @property
     def _threads(self) -> int:

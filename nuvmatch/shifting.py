@@ -17,6 +17,8 @@ Region = tuple[int, int, int, int]
 _NUMBERS = ("row", "col", "shift_row", "shift_col", "sigma", "score", "false_alarms")
 _CHIP = np.dtype([(name, np.float64) for name in _NUMBERS] + [("outlier", np.bool_)])
 
+_TOLD = 1.0  # pixels: a larger sigma tells no shift
+
 # The normalised median test: pixels that are no error, how many times the neighbours' own
 # scatter and these are one, and how many neighbours tell.
 _NO_ERROR, _TOO_MANY, _NEIGHBOURS = 0.1, 2.0, 3
@@ -58,7 +60,9 @@ def shifts(
         Fields `row`, `col`: the chip's center in `fixed`. `shift_row`, `shift_col`: what is to be
         added to them for its center in `moving`. `sigma`, `score`: as of a `Match`.
         `false_alarms`: how many chips chance shows that score as well, by what they score far
-        from their places. All of these are NaN where a chip is flat or no window gives evidence.
+        from their places; infinite where the shift is not told to a pixel, along a straight
+        edge (`sigma` above 1) or on the border of what was searched.
+        All of these are NaN where a chip is flat or no window gives evidence.
         `outlier`: whether the shift is unlike those of the chips beside it, by the normalised
         median test [1]_, or on the border of what was searched.
         ``pandas.DataFrame(table.ravel())`` makes a table of it.
@@ -154,7 +158,9 @@ def _tell_false_alarms(
     shape, windows = (size, size), (2 * search + 1) ** 2
     null = Null.from_maps(chance, shape) if chance else Null(shape, 0, 0, np.empty(0))
     null.warn_if_undecided()
-    table["false_alarms"] = null.false_alarms(table["score"], windows * table.size)
+    alarms = null.false_alarms(table["score"], windows * table.size)
+    untold = table["outlier"] | (table["sigma"] > _TOLD)  # outliers so far: on the border
+    table["false_alarms"] = np.where(untold, np.inf, alarms)
 
 
 def _is_unlike_neighbours(table: NDArray[Any], place: tuple[int, ...]) -> bool:

@@ -94,8 +94,24 @@ def test_what_is_unlike_its_neighbours_is_an_outlier(fixed):
 
 def test_what_lies_on_the_border_of_the_search_is_an_outlier(fixed):
     found = shifts(fixed, np.roll(fixed, 5, axis=0), grid=7, size=24, search=5)
-    assert found["outlier"][found["shift_row"] == 5].all()
-    assert (found["shift_row"] == 5).mean() > 0.9
+    on_border = found["shift_row"] == 5
+    assert on_border.mean() > 0.9
+    assert found["outlier"][on_border].all()
+    assert np.isinf(found["false_alarms"][on_border]).all()
+
+
+def test_along_a_straight_edge_no_shift_is_told(fixed, rng):
+    scene = fixed.astype(float)
+    scene[:, :90] = np.where(np.arange(90) < 45, 40, 190)
+    one, other = (
+        np.clip(scene + rng.normal(0, 2, scene.shape), 0, 255).astype(np.uint8) for _ in range(2)
+    )
+    found = shifts(one, other, grid=(8, 9), size=32, search=6)
+    told = np.isfinite(found["false_alarms"])
+    at_edge = abs(found["col"] - 44.5) < 14
+    assert np.count_nonzero(at_edge) == 8
+    assert told[at_edge].mean() < 0.5  # noise makes some look like a place
+    assert told[found["col"] > 120].all()
 
 
 def test_flat_chips_are_left_out(fixed):

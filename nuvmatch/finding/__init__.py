@@ -18,7 +18,7 @@ from .significance import (
     windows_of,
     without_true,
 )
-from .subpixel import Fraction, to_fraction
+from .subpixel import Fraction, fraction_at
 
 __all__ = [
     "NO_PEAKS",
@@ -32,12 +32,12 @@ __all__ = [
     "compete",
     "count_windows",
     "find_peaks",
+    "fraction_at",
     "logs_of",
     "lowest_places",
     "numbers_of",
     "tail_size",
     "take_peaks",
-    "to_fraction",
     "true_size",
     "windows_of",
     "without_true",

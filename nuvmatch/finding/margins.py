@@ -33,15 +33,16 @@ def best_elsewhere(
         NaN where there is no such window.
     """
     elsewhere = np.full(at_rows.size, np.nan)
-    if np.isnan(lowest).all():
+    best_row = _where_lowest(lowest)
+    best = lowest[best_row]
+    if np.isnan(best):
         return elsewhere
     height, width = shape
     above, below = _running(lowest), _running(lowest[::-1])[::-1]
-    best_row = int(np.nanargmin(lowest))
-    best_col = int(np.nanargmin(rows_of(best_row, best_row + 1)[0]))
+    best_col = _where_lowest(rows_of(best_row, best_row + 1)[0])
     for i, (row, col) in enumerate(zip(at_rows.tolist(), at_cols.tolist(), strict=True)):
         if abs(row - best_row) >= height or abs(col - best_col) >= width:
-            elsewhere[i] = lowest[best_row]
+            elsewhere[i] = best
             continue
         top, bottom = max(row - height + 1, 0), min(row + height, lowest.size)
         beside = rows_of(top, bottom)
@@ -53,6 +54,10 @@ def best_elsewhere(
         ]
         elsewhere[i] = np.fmin.reduce(np.concatenate(parts), initial=np.nan)
     return elsewhere
+
+
+def _where_lowest(scores: NDArray[np.floating]) -> int:
+    return int(np.argmin(np.where(np.isnan(scores), np.inf, scores)))
 
 
 def _running(lowest: NDArray[np.floating]) -> NDArray[np.floating]:

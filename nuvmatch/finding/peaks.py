@@ -14,7 +14,7 @@ from ..results import Match, Matches
 from .margins import best_elsewhere
 from .rules import MAX_OVERLAP, PRECISE, PeakRule, as_score_map, as_shape
 from .significance import Null, check_null, count_windows, logs_of, lowest_places, numbers_of
-from .subpixel import to_fraction
+from .subpixel import fraction_at
 from .suppression import Places, TieBreaker
 
 _ROUNDING = 1e-12  # of a logarithm
@@ -119,7 +119,10 @@ def find_peaks(
         return scores[row - 1 : row + 2, col - 1 : col + 2]
 
     pixels = shape[0] * shape[1]
-    return Matches(to_fraction(match, scores.shape, around, pixels) for match in matches)
+    return Matches(
+        replace(match, **fraction_at(match, scores.shape, around, pixels)._asdict())
+        for match in matches
+    )
 
 
 class Chance(NamedTuple):

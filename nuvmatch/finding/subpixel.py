@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +38,7 @@ NOT_TOLD = Fraction((0.0, 0.0), math.inf)
 _PERFECT = Fraction((0.0, 0.0), 0.0)
 
 
-def to_fraction(match: Match, extent: tuple[int, ...], around: Around, pixels: int) -> Match:
+def fraction_at(match: Match, extent: tuple[int, ...], around: Around, pixels: int) -> Fraction:
     """Place a match to a fraction of a pixel.
 
     Parameters
@@ -53,10 +52,9 @@ def to_fraction(match: Match, extent: tuple[int, ...], around: Around, pixels: i
     pixels : int
         How many are compared for a score.
     """
-    fraction = NOT_TOLD
     if 0 < match.row < extent[0] - 1 and 0 < match.col < extent[1] - 1:
-        fraction = lowest_point(around(match.row, match.col).astype(np.float64), pixels)
-    return replace(match, offset=fraction.offset, sigma=fraction.sigma)
+        return lowest_point(around(match.row, match.col).astype(np.float64), pixels)
+    return NOT_TOLD
 
 
 def lowest_point(around: NDArray[np.float64], pixels: int) -> Fraction:

@@ -44,6 +44,17 @@ class Places(NamedTuple):
         )
 
 
+def best_first(places: Places) -> NDArray[np.int64]:
+    """Order by score, of equal ones by row and column."""
+    order = np.argsort(places.scores)  # a tenth of the time of a sort by all three
+    ranked = places.of(order)
+    equal = ranked.scores[1:] == ranked.scores[:-1]
+    tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+    rows, cols, scores = ranked.of(tied)
+    order[tied] = order[tied][np.lexsort((cols, rows, scores))]
+    return order
+
+
 NOWHERE = Places(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
@@ -80,6 +91,7 @@ class Suppression:
         self._reach = reach[: int(np.flatnonzero(reach >= 0).max(initial=-1)) + 1]
         self._limit = limit
         self._enough = enough
+        self._needed = None if enough is None else (enough - 1) * _most_near(self._reach) + 1
         self._tie = -1.0 if break_ties is None else tie
         self._break_ties = break_ties
         self._taken = self._open = NOWHERE
@@ -130,12 +142,9 @@ class Suppression:
 
     def _drop_beyond_enough(self) -> None:
         """Drop what cannot be among the places taken: each of these has so many near it."""
-        if self._enough is None:
-            return
-        near = int((2 * self._reach + 1).sum() * 2 - (2 * self._reach[:1] + 1).sum())
-        needed = (self._enough - 1) * max(near, 1) + 1
-        scores = np.concatenate([self._taken.scores, self._open.scores])
-        if scores.size > needed:
+        needed = self._needed
+        if needed is not None and self._taken.scores.size + self._open.scores.size > needed:
+            scores = np.concatenate([self._taken.scores, self._open.scores])
             highest = float(np.partition(scores, needed - 1)[needed - 1])
             self._limit = min(self._limit, highest + 2 * max(self._tie, 0))
             self._taken = self._taken.of(self._taken.scores <= self._limit)
@@ -152,7 +161,7 @@ class Suppression:
         part = self._open.and_also(self._taken.of(seam))
         state = np.full(part.rows.size, OPEN, np.int8)
         state[self._open.rows.size :] = TAKEN
-        order = np.lexsort((part.cols, part.rows, part.scores))
+        order = best_first(part)
         part, state = part.of(order), state[order]
         self._decide(part, state, known, self._tie)
         if (tied := state == TIED).any():
@@ -179,6 +188,11 @@ class Suppression:
         firsts = np.full((3, *shape), -1, np.int64)
         known = min(known - part.rows.min(initial=0), 2.0**60)
         decide(rows, part.cols, part.scores, self._reach, int(known), tie, cell, firsts, state)
+
+
+def _most_near(reach: NDArray[np.int64]) -> int:
+    """Count the places that are near one, itself included: at least that."""
+    return max(int((2 * reach + 1).sum() * 2 - (2 * reach[:1] + 1).sum()), 1)
 
 
 OPEN, TIED, TAKEN, DROPPED = 0, 1, 2, 3

@@ -23,6 +23,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,7 +37,8 @@ Values = NDArray[np.float64]
 _ROUNDS, _ENOUGH = 8, 0.002  # steps at most; shorter ones are not worth another, in pixels
 _LONGEST, _FARTHEST = 0.7, 1.0  # a step, and all of them, in pixels
 _MARGIN = 6  # pixels around a window that a cubic spline is made of
-_SLOPE, _AROUND = 0.7, 3  # pixels: slopes are of a Gaussian, or their noise passes for pattern
+_SLOPE = 0.7  # pixels: slopes are of a Gaussian, or their noise passes for pattern
+AROUND = 3  # pixels on either side that it takes
 _NOISE = 1 / (8 * math.pi * _SLOPE**4)  # variance of a slope, of white noise of variance 1
 _SINGULAR = 1e8  # condition of the equations beyond which nothing tells along some direction
 
@@ -163,18 +165,27 @@ class Precise:
 
     def _resample(self, spline: Values, at: Values) -> Values:
         """Return greys that count, and their slopes down and across: shape (3, pixels)."""
-        from scipy import ndimage  # slow to import
+        height, width = (side + 2 * AROUND for side in self._mask.shape)
+        return self.count(with_slopes(_between(spline, at - AROUND, (height, width))))
 
-        height, width = (side + 2 * _AROUND for side in self._mask.shape)
-        window = ndimage.affine_transform(
-            spline, np.ones(2), at - _AROUND, (height, width), mode="mirror", prefilter=False
-        )
-        down, across = (
-            ndimage.gaussian_filter(window, _SLOPE, order=order, radius=_AROUND)
-            for order in ((1, 0), (0, 1))
-        )
-        inner = np.s_[:, _AROUND:-_AROUND, _AROUND:-_AROUND]
-        return self.count(np.stack([window, down, across])[inner])
+
+def with_slopes(plane: Values) -> Values:
+    """Return a plane without what is around it, and its slopes down and across: (3, h, w)."""
+    inner = np.s_[AROUND:-AROUND, AROUND:-AROUND]
+    down = cv2.sepFilter2D(plane, cv2.CV_64F, _SMOOTHING, _DERIVATIVE)
+    across = cv2.sepFilter2D(plane, cv2.CV_64F, _DERIVATIVE, _SMOOTHING)
+    return np.stack([plane[inner], down[inner], across[inner]])
+
+
+def _gaussian() -> tuple[Values, Values]:
+    """Return a Gaussian's taps, and those times what makes it a derivative."""
+    x = np.arange(-AROUND, AROUND + 1.0)
+    smooth = np.exp(-(x**2) / (2 * _SLOPE**2))
+    smooth /= smooth.sum()
+    return smooth, x * smooth / _SLOPE**2
+
+
+_SMOOTHING, _DERIVATIVE = _gaussian()
 
 
 def _products(rows: Values) -> Values:
@@ -190,7 +201,25 @@ def _off_bins(values: Values, labels: NDArray[np.int64], counts: Values) -> Valu
 
 
 def _spline(plane: Values) -> Values:
-    """Make the coefficients of a cubic spline through a plane, less its mean."""
+    """Make the coefficients of a cubic spline through a plane, less its mean, and around it."""
     from scipy import ndimage  # slow to import
 
-    return np.asarray(ndimage.spline_filter(plane - plane.mean(), order=3, mode="mirror"))
+    inner = ndimage.spline_filter(plane - plane.mean(), order=3, mode="mirror")
+    return np.pad(inner, _MARGIN, mode="reflect")
+
+
+def _between(spline: Values, at: Values, shape: tuple[int, int]) -> Values:
+    """Take a plane's values at a fraction of a pixel, and on from there pixel by pixel."""
+    first = np.floor(at).astype(int)
+    down, across = (_taps(part) for part in at - first)
+    top, left = first + _MARGIN - 1
+    under = spline[top : top + shape[0] + 3, left : left + shape[1] + 3]
+    sampled = cv2.sepFilter2D(under, cv2.CV_64F, across, down)  # in its middle: taps are even
+    return np.asarray(sampled[2:-1, 2:-1], float)
+
+
+def _taps(part: float) -> Values:
+    """Weigh the four coefficients around a place by the cubic B-spline."""
+    rest = 1 - part
+    inner = [4 - 6 * x**2 + 3 * x**3 for x in (part, rest)]
+    return np.array([rest**3, *inner, part**3]) / 6

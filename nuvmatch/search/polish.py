@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-import cv2
 import numpy as np
 
-from ..measures.precise import Look, Precise
+from ..measures.precise import AROUND, Look, Precise, with_slopes
 from .poses import Values, turns
 from .pyramid import Level
 from .space import Space
@@ -16,7 +15,6 @@ Effort = tuple[int, float]  # steps at most; a shorter one is the last, in pixel
 
 ON_THE_WAY, AT_THE_END = (5, 0.03), (6, 0.003)
 _LONGEST, _FARTHEST = 1.5, 3.0  # a step, and all of them, in pixels at the corner
-_SLOPE, _AROUND = 0.7, 3  # of Gaussians whose slopes are taken, and pixels on either side
 
 
 def polish_all(level: Level, space: Space, poses: Values, effort: Effort = AT_THE_END) -> Values:
@@ -35,12 +33,12 @@ def polish(
     sized = space.sized(level, float(pose[3]))
     moves = placer.count(_moves(level, space))
     lengths = np.array([1.0, 1.0] + [level.radius] * (len(moves) - 2))
-    around = level.shape[0] + 2 * _AROUND, level.shape[1] + 2 * _AROUND
+    around = level.shape[0] + 2 * AROUND, level.shape[1] + 2 * AROUND
     best: tuple[Values, Look] | None = None
     at = pose
     for _ in range(effort[0]):
-        windows = _with_slopes(sized.smooth(at, level.pitch, around))
-        look = placer.look([placer.count(one) for one in windows], moves)
+        planes = sized.smooth(at, level.pitch, around)
+        look = placer.look([placer.count(with_slopes(plane)) for plane in planes], moves)
         if look is None:
             break
         if best is None or look.score < best[1].score:
@@ -86,25 +84,3 @@ def _is_far(moved: Values, pose: Values, level: Level, space: Space) -> bool:
     beyond = max(space.scales.low - moved[3], moved[3] - space.scales.high)
     reach = _FARTHEST * np.array([*pixel, angle, log])
     return bool((abs(moved - pose) > reach).any() or beyond > log)
-
-
-def _with_slopes(window: Values) -> list[Values]:
-    """Return each channel less what is around it, with its slopes down and across."""
-    found = []
-    inner = np.s_[_AROUND:-_AROUND, _AROUND:-_AROUND]
-    for plane in window:
-        down = cv2.sepFilter2D(plane, cv2.CV_64F, _SMOOTHING, _DERIVATIVE)
-        across = cv2.sepFilter2D(plane, cv2.CV_64F, _DERIVATIVE, _SMOOTHING)
-        found.append(np.stack([plane[inner], down[inner], across[inner]]))
-    return found
-
-
-def _gaussian() -> tuple[Values, Values]:
-    """Return a Gaussian of 7 taps, and that times what makes it a derivative."""
-    x = np.arange(-_AROUND, _AROUND + 1.0)
-    smooth = np.exp(-(x**2) / (2 * _SLOPE**2))
-    smooth /= smooth.sum()
-    return smooth, x * smooth / _SLOPE**2
-
-
-_SMOOTHING, _DERIVATIVE = _gaussian()
