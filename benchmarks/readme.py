@@ -67,7 +67,9 @@ def main(arguments=None):
     readme = replace(readme, "hit rates", hit_rates())
     times, _ = binning.run()
     readme = replace(readme, "binning", binning.table(times))
-    readme = replace(readme, "speed", speed.table(speed.run(["sizes"], rounds=9, fast_heap=True)))
+    times = speed.run(["sizes", "locate"], rounds=9, fast_heap=True)
+    readme = replace(readme, "speed", speed.table(times))
+    readme = replace(readme, "locate", speed.table_of_locate(times))
     path.write_text(readme)
 
 

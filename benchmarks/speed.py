@@ -11,6 +11,7 @@ anew in each call, which makes it slower, and us look better.
 """
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -18,12 +19,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import cv2
 import numpy as np
 import skimage.feature
 
+import nuvmatch
 from nuvmatch import NUV, CurvesNUV, Matcher, WindowToPattern
 from nuvmatch.engine import available_cpus
 from nuvmatch.io import read_image
@@ -60,6 +63,10 @@ def templates(image, side):
 
 def opencv(image, template):
     return lambda: cv2.matchTemplate(image, template, cv2.TM_CCOEFF_NORMED)
+
+
+def best_by_opencv(image, template):
+    return cv2.minMaxLoc(opencv(image, template)())
 
 
 def ours(image, template, measure="nuv", **options):
@@ -181,6 +188,30 @@ def models():
     )
 
 
+def retoned(image):
+    """The photograph under other tones, and under noise of 2 grey levels."""
+    noise = np.random.default_rng(1).normal(0, 2, image.shape)
+    greys = image.astype(np.float64)
+    scenes = 255 * (greys / 255) ** 0.6, 255 - greys, abs(greys - 110), greys + noise
+    return [np.clip(np.rint(scene), 0, 255).astype(np.uint8) for scene in scenes]
+
+
+def locate():
+    """The single best place: a row is the middle of four scenes and three places."""
+    image = make_image(HD)
+    for side in SIDES[2:]:
+        for scene, template in itertools.product(retoned(image), templates(image, side)):
+            yield (
+                f"{side} x {side}",
+                {
+                    BASE: partial(best_by_opencv, scene, template),
+                    "nuvmatch map": ours(scene, template),
+                    "locate": partial(Matcher(template).locate, scene),
+                    "locate, one call": partial(nuvmatch.locate, scene, template),
+                },
+            )
+
+
 def latency():
     image = make_image((64, 64))
     for template in templates(image, 16):
@@ -194,7 +225,8 @@ def latency():
 
 
 SECTIONS = {
-    f.__name__: f for f in (sizes, float32, bins, masks, threads, models, pixels, mi, latency)
+    f.__name__: f
+    for f in (sizes, locate, float32, bins, masks, threads, models, pixels, mi, latency)
 }
 
 
@@ -260,19 +292,25 @@ def run(names, rounds, fast_heap):
         return json.loads(file.read_text())
 
 
-def table(measured):
+def table(measured, section="sizes", told="nuvmatch nuv", heading="nuv at three places"):
     """Markdown: median times at the middle place, and ratios to OpenCV's NCC in brackets."""
-    results, where = measured["sections"]["sizes"], measured["environment"]
+    results, where = measured["sections"][section], measured["environment"]
     names = list(next(iter(results.values())))
     lines = [
-        f"| template | {' | '.join(names)} | nuv at three places |",
+        f"| template | {' | '.join(names)} | {heading} |",
         f"|---|{'---:|' * (len(names) + 1)}",
     ]
     for case, row in results.items():
         cells = [f"{c['milliseconds']:.1f} ms ({c['ratio']:.2f})" for c in row.values()]
-        cells.append(" ".join(f"{r:.2f}" for r in row["nuvmatch nuv"]["ratio_of_places"]))
+        ratios = [f"{ratio:.2f}" for ratio in row[told]["ratio_of_places"]]
+        cells.append(" ".join(ratios) if len(ratios) <= 3 else f"{ratios[0]} .. {ratios[-1]}")
         lines.append(f"| {case} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", f"Measured on: {describe(where)}."])
+
+
+def table_of_locate(measured):
+    """Do the same for the single best place."""
+    return table(measured, "locate", "locate", "locate, least and most")
 
 
 def main(arguments=None):

@@ -55,3 +55,4 @@ def _call(scene: NDArray[Any], dtype: np.dtype[Any]) -> None:
     matcher = Matcher(scene[:_LARGE, :_LARGE], dtype=dtype)
     for side in _SIDES:
         matcher.score_map(scene[:side, :side])
+    matcher.locate(scene)  # without a map

@@ -23,7 +23,6 @@ from .finding import (
     PeakRule,
     Peaks,
     fraction_at,
-    take_peaks,
 )
 from .measures import NUV, FlatTemplateError, Measure, Template, as_measure, ask, name_of
 from .measures.bands import Bands, ScoreMap, Sought
@@ -456,11 +455,10 @@ class Matcher:
     def _peaks(
         self, bands: Bands, scores: ScoreMap, chance: Chance | None, rule: PeakRule
     ) -> Peaks:
-        return take_peaks(
-            scores, scores.extent, self.shape, scores.dtype, rule, chance=chance,
-            break_ties=lambda *at: self._near_ties.order(bands.image, self._threads, *at),
-            rows_of=scores.rows,
-        )  # fmt: skip
+        def break_ties(*at: NDArray[np.int64]) -> NDArray[np.float64]:
+            return self._near_ties.order(bands.image, self._threads, *at)
+
+        return bands.peaks(scores, chance, rule, break_ties)
 
     def _complete(self, match: Match, found: Sought, subpixel: bool | str) -> Match:
         """Add what is known of a window: the place in the whole image, tones, a fraction."""

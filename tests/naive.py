@@ -300,6 +300,24 @@ def slice_sums(image, labels):
     return sums
 
 
+def row_bounds(image, labels, first, step):
+    """Per window: squares that slices leave open of every so many rows, over all its scatter.
+
+    Infinite where the window is flat.
+    """
+    height = labels.shape[1]
+    found = np.full(map_shape(image, labels.shape[1:]), np.inf)
+    for (row, col), window in windows(image.astype(float), labels.shape[1:]):
+        within = whole = 0.0
+        for plane, own in zip(as_channels(window), labels, strict=True):
+            whole += squares(plane[own >= 0])
+            part, slices = plane[first:height:step], own[first:height:step]
+            within += sum(squares(part[slices == k]) for k in np.unique(slices[slices >= 0]))
+        if whole > 0:
+            found[row, col] = within / whole
+    return found
+
+
 def covariance(window, template, mask):
     """Sum of products of deviations from the means."""
     w, t = inside(window, template, mask)

@@ -10,10 +10,12 @@ from .maps import replace_nan
 from .products import Pattern, TileProducts, for_each_product, products_at
 from .programs import Programs
 from .slices import Slices
+from .stopping import BestWindows, Stopping
 from .sums import TileSums, for_each_tile
 from .threads import Tile, available_cpus, run
 
 __all__ = [
+    "BestWindows",
     "BinSums",
     "Counts",
     "Image",
@@ -21,6 +23,7 @@ __all__ = [
     "Programs",
     "Shape",
     "Slices",
+    "Stopping",
     "Tile",
     "TileProducts",
     "TileSums",

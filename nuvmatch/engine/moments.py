@@ -132,10 +132,7 @@ def tile_moments(
     sums, squares = window_sums(patch, image.magnitude, slices.shape)
     totals, inner_squares = inner_sums(patch, image.magnitude, programs, inside, sums, squares)
     scatter = scratch.array("scatter", (rows, padded), np.float64)
-    if totals.dtype == np.int64:
-        scatter_of_integers(totals, inner_squares, slices.pixels, scatter)
-    else:
-        scatter_of_floats(totals, inner_squares, slices.pixels, scatter)
+    scatter_of(totals, inner_squares, slices.pixels, scatter)
     inexact = None
     if not image.exact:
         inexact = _inexact_windows(image, slices, tile, accuracy, scatter, squares)
@@ -155,6 +152,16 @@ def tile_moments(
         if inexact is not None:
             inexact &= ~touched[:, :columns]
     return Moments(image, slices, tile, raw, patch, origin, sums, totals, scatter, inexact)
+
+
+def scatter_of(
+    totals: NDArray[Any], squares: NDArray[Any], pixels: int, out: NDArray[np.float64]
+) -> None:
+    """Sum squared deviations from the mean; parameters are those of `scatter_of_integers`."""
+    if totals.dtype == np.int64:
+        scatter_of_integers(totals, squares, pixels, out)
+    else:
+        scatter_of_floats(totals, squares, pixels, out)
 
 
 def _inexact_windows(

@@ -34,6 +34,9 @@ class TileSums(NamedTuple):
     unit: float | NDArray[np.float64] = 1.0  # by what greys were multiplied; (rows, columns)
 
 
+Score = Callable[[TileSums, NDArray[Any]], None]  # fills the tile's place in an array
+
+
 def tolerance(dtype: np.dtype[Any]) -> float:
     """Error of a score that a map of this type must not exceed."""
     return 1e-7 if dtype == np.float32 else 1e-10
@@ -42,7 +45,7 @@ def tolerance(dtype: np.dtype[Any]) -> float:
 def for_each_tile(
     image: Image,
     programs: Programs,
-    score: Callable[[TileSums, NDArray[Any]], None],
+    score: Score,
     out: NDArray[Any],
     n_threads: int,
     method: Method | None = None,

@@ -45,11 +45,18 @@ def window_sums(
         np.multiply(patch, patch, out=powers[channels:])
         box_sums(powers, *shape, sums)
     else:
-        narrow = patch.dtype == np.uint8 and shape[0] * shape[1] * magnitude**2 < 2**32
-        kind = np.uint32 if narrow else np.int64
+        kind = type_of_sums(patch.dtype, magnitude, shape)
         sums = scratch.array("moments", (2 * channels, rows, columns), kind)
         power_sums(patch, *shape, sums[:channels], sums[channels:])
     return sums[:channels], sums[channels:]
+
+
+def type_of_sums(
+    dtype: np.dtype[Any], magnitude: int, shape: tuple[int, int]
+) -> type[np.uint32] | type[np.int64]:
+    """Return the type in which whole numbers, and their squares, are summed over a window."""
+    narrow = dtype == np.uint8 and shape[0] * shape[1] * magnitude**2 < 2**32
+    return np.uint32 if narrow else np.int64
 
 
 def inner_sums(

@@ -4,8 +4,8 @@ It knows maps, and nothing of templates or measures.
 """
 
 from .competing import compete
-from .peaks import NO_PEAKS, Chance, Peaks, find_peaks, take_peaks
-from .rules import PRECISE, PeakRule
+from .peaks import NO_PEAKS, Chance, Peaks, find_peaks, take_best, take_peaks
+from .rules import PRECISE, PeakRule, reach_of_ties
 from .significance import (
     Null,
     check_null,
@@ -19,6 +19,7 @@ from .significance import (
     without_true,
 )
 from .subpixel import Fraction, fraction_at
+from .suppression import Places
 
 __all__ = [
     "NO_PEAKS",
@@ -28,6 +29,7 @@ __all__ = [
     "Null",
     "PeakRule",
     "Peaks",
+    "Places",
     "check_null",
     "compete",
     "count_windows",
@@ -36,7 +38,9 @@ __all__ = [
     "logs_of",
     "lowest_places",
     "numbers_of",
+    "reach_of_ties",
     "tail_size",
+    "take_best",
     "take_peaks",
     "true_size",
     "windows_of",

@@ -247,6 +247,29 @@ def take_peaks(
     return Peaks(matches, search.lowest, rows_lowest, held, chance)
 
 
+def take_best(
+    lowest: Places,
+    extent: tuple[int, int],
+    shape: tuple[int, int],
+    dtype: np.dtype[Any],
+    rule: PeakRule,
+    break_ties: TieBreaker | None = None,
+) -> Peaks:
+    """Take the best place of a map of which the lowest scores are known, with near-ties.
+
+    Other parameters are those of `take_peaks`.
+
+    Parameters
+    ----------
+    lowest : Places
+        All that score no more than the best and `reach_of_ties`.
+    """
+    search = rule.suppression(extent, shape, dtype, break_ties)
+    search.add_best(lowest)
+    matches = _as_matches(search.finish(), extent, shape, None, None)
+    return NO_PEAKS._replace(matches=matches, lowest=search.lowest)
+
+
 def _as_matches(
     places: Places,
     extent: tuple[int, ...],

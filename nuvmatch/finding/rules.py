@@ -54,6 +54,11 @@ class PeakRule:
         else:
             self.subpixel = as_flag(self.subpixel, "subpixel")
 
+    @property
+    def asks_for_the_best_alone(self) -> bool:
+        """Whether the single best place is all that is asked for."""
+        return self.threshold is None and self.false_alarms is None and self.max_matches == 1
+
     def suppression(
         self,
         extent: tuple[int, int],
@@ -84,6 +89,14 @@ class PeakRule:
         else:
             reach = _distance_reach(self.min_distance, extent)
         return Suppression(reach, limit, self.max_matches, _TIES[dtype.char], break_ties)
+
+
+def reach_of_ties(dtype: np.dtype[Any]) -> float:
+    """Tell how much more than the best something scores, at most, that may be taken instead.
+
+    That is twice what near-ties differ by, and some rounding.
+    """
+    return 3 * _TIES[dtype.char]
 
 
 def as_score_map(array: ArrayLike, name: str) -> NDArray[Any]:

@@ -127,6 +127,26 @@ class Suppression:
         if not last:
             self._settle(self._rows - 1)
 
+    def add_best(self, lowest: Places) -> None:
+        """Take, instead of a map, all places that score as well as its best, or nearly.
+
+        That is enough for the single best one.
+        """
+        self.lowest = float(lowest.scores.min())
+        limit = self.lowest + 2 * max(self._tie, 0)
+        at = zip(lowest.rows.tolist(), lowest.cols.tolist(), strict=True)
+        scores = dict(zip(at, lowest.scores.tolist(), strict=True))
+        kept = [
+            score <= limit
+            and all(
+                scores.get((row + down, col + across), math.inf) >= score
+                for down in (-1, 0, 1)
+                for across in (-1, 0, 1)
+            )
+            for (row, col), score in scores.items()
+        ]
+        self._open = lowest.of(np.array(kept))
+
     def finish(self) -> Places:
         """Return what is taken of the whole map, best first."""
         self._settle(math.inf)
@@ -191,7 +211,7 @@ class Suppression:
 
 
 def _most_near(reach: NDArray[np.int64]) -> int:
-    """Count the places that are near one, itself included: at least that."""
+    """Count the places that are near one, itself included, where no border is: no more can be."""
     return max(int((2 * reach + 1).sum() * 2 - (2 * reach[:1] + 1).sum()), 1)
 
 

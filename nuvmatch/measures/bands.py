@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import Image
-from ..finding import Peaks, count_windows
+from ..finding import (
+    Chance,
+    PeakRule,
+    Peaks,
+    Places,
+    count_windows,
+    reach_of_ties,
+    take_best,
+    take_peaks,
+)
+from ..finding.suppression import TieBreaker
 from .base import Scorer
 
 # Windows whose scores are held at a time. The rows that two bands share are read twice, so
@@ -92,6 +102,31 @@ class Bands:
         if image is self.image:
             return self
         return Bands(self._scorers, image, self._shape, self.dtype, self._n_threads)
+
+    def peaks(
+        self, scores: ScoreMap, chance: Chance | None, rule: PeakRule, break_ties: TieBreaker
+    ) -> Peaks:
+        """Take the peaks of a map that is made of these: without it, if one is enough."""
+        about = self.extent, self._shape, scores.dtype, rule
+        if chance is None and rule.asks_for_the_best_alone:
+            lowest = self._lowest(reach_of_ties(self.dtype))
+            if lowest is not None:
+                return take_best(lowest, *about, break_ties)
+        return take_peaks(scores, *about, chance=chance, break_ties=break_ties, rows_of=scores.rows)
+
+    def _lowest(self, near: float) -> Places | None:
+        """Find all places that score no more than the best and `near` more.
+
+        None if there are several maps, or one takes less time.
+        """
+        find = getattr(self._scorers[0], "lowest", None)
+        large = self.extent[0] * self.extent[1] > WINDOWS_HELD  # to be searched in bands
+        if len(self._scorers) > 1 or not callable(find) or self._whole is not None or large:
+            return None
+        found = find(self.image, self.dtype, near, self._n_threads)
+        if found is None:
+            return None
+        return Places(found.rows, found.cols, found.scores.astype(np.float64))
 
     def rows(self, first: int, stop: int) -> NDArray[Any]:
         """Return some rows of the maps, shape (scorers, rows, columns)."""

@@ -24,7 +24,10 @@ class Measure(Protocol):
 class Scorer(Protocol):
     """A measure made ready for one template; used from several threads at a time.
 
-    Only `fill` must be there. A method ``gain(window)`` is asked for `nuvmatch.Match.gain`.
+    Only `fill` must be there. A method ``gain(window)`` is asked for `nuvmatch.Match.gain`;
+    ``lowest(image, dtype, near, n_threads)`` for all windows of a map of that type that score no
+    more than the best and `near` more, as `rows`, `cols` and `scores` of shape (n,), or None
+    where making the map takes less time.
 
     Attributes
     ----------

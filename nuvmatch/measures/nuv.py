@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from .. import _checks
 from ..binning import Binning
-from ..engine import Image, Programs, Slices, TileSums, for_each_tile, unit_scale
+from ..engine import (
+    BestWindows,
+    Image,
+    Programs,
+    Slices,
+    Stopping,
+    TileSums,
+    for_each_tile,
+    unit_scale,
+)
 from ..results import ToneCurve
 from .base import Scorer
 from .bins import Binned, Cuts, report, spread
@@ -309,12 +318,25 @@ class NUVScorer(Scorer):
 
     def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
-        unit = 1.0
-        if self._limits is not None:
-            unit = self._unit(image)
-        for_each_tile(image, self._programs, partial(self._score, unit), out, n_threads)
+        for_each_tile(image, self._programs, self._score_in(image), out, n_threads)
         if self._noise != 1:
             out /= self._noise
+
+    def lowest(
+        self, image: Image, dtype: np.dtype[Any], near: float, n_threads: int
+    ) -> BestWindows | None:
+        """Find the windows that score no more than the best and `near` more, without a map."""
+        found = self._stopping.lowest(image, self._score_in(image), dtype, near, n_threads)
+        if found is not None and self._noise != 1:
+            found.scores[:] /= self._noise
+        return found
+
+    @cached_property
+    def _stopping(self) -> Stopping:
+        return Stopping(self._programs)
+
+    def _score_in(self, image: Image) -> Callable[[TileSums, NDArray[Any]], None]:
+        return partial(self._score, 1.0 if self._limits is None else self._unit(image))
 
     def _score(self, unit: float, tile: TileSums, out: NDArray[Any]) -> None:
         self.model.score(tile, out)
