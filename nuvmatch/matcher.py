@@ -14,16 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from . import _checks
 from .binning import Binning
 from .engine import Image, available_cpus, prepare, replace_nan
-from .finding import (
-    NO_PEAKS,
-    PRECISE,
-    Chance,
-    Fraction,
-    Null,
-    PeakRule,
-    Peaks,
-    fraction_at,
-)
+from .finding import NO_PEAKS, PRECISE, Chance, Fraction, Null, PeakRule, Peaks, fraction_at
 from .measures import NUV, FlatTemplateError, Measure, Template, as_measure, ask, name_of
 from .measures.bands import Bands, ScoreMap, Sought
 from .measures.near_ties import NearTies
@@ -443,14 +434,20 @@ class Matcher:
         if null is not None:
             self._panel.check(null)
         prepared, corner, transparent = self._prepare(image, image_mask, region)
-        bands = self._bands(prepared)
+        found = self._seek_in(prepared, corner, rule, null)
+        if transparent and 0 not in found.bands.extent and math.isinf(found.peaks.lowest):
+            _checks.warn_of_alpha()
+        return found
+
+    def _seek_in(
+        self, image: Image, corner: tuple[int, int], rule: PeakRule, null: Null | None = None
+    ) -> Sought:
+        """Find the peaks in a part of an image that has been made ready, and where it begins."""
+        bands = self._bands(image)
         if 0 in bands.extent:
             return Sought(NO_PEAKS, bands, bands.one(0), corner)
         scores, chance = self._scores_and_chance(bands, rule, null)
-        found = Sought(self._peaks(bands, scores, chance, rule), bands, scores, corner)
-        if transparent and math.isinf(found.peaks.lowest):
-            _checks.warn_of_alpha()
-        return found
+        return Sought(self._peaks(bands, scores, chance, rule), bands, scores, corner)
 
     def _peaks(
         self, bands: Bands, scores: ScoreMap, chance: Chance | None, rule: PeakRule

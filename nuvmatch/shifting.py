@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _checks
+from .engine import Image
 from .finding import Null, PeakRule
 from .matcher import Matcher
 from .measures import Auto, Measure, as_measure
@@ -87,12 +88,12 @@ def shifts(
     measure = as_measure(measure)
     if isinstance(measure, Auto):
         raise ValueError('measure is "auto", which needs whole images; "nuv_adaptive" does not')
-    subpixel = PeakRule(subpixel=subpixel).subpixel
+    rule = PeakRule(subpixel=subpixel)
     grid = _as_grid(grid)
     size, search = _checks.as_integer(size, "size", 2), _checks.as_integer(search, "search", 1)
     regions = _spread(one.shape, other.shape, grid, size + 2 * search)
     table, chance = np.full(len(regions), np.nan, _CHIP), []
-    table["outlier"], refusal = False, None
+    table["outlier"], refusal, image = False, None, None
     for i, (chip, region) in enumerate(zip(table, regions, strict=True)):
         row, col = region[0] + search, region[1] + search
         chip["row"], chip["col"] = row + (size - 1) / 2, col + (size - 1) / 2
@@ -102,10 +103,12 @@ def shifts(
         except ValueError as error:  # it is flat, or has no pixel that counts
             refusal = error
             continue
-        _seek(chip, matcher, other, region, subpixel)
+        if image is None:  # made ready once: all chips are of one size
+            image = matcher._prepare(other, None, None)[0]
+        _seek(chip, matcher, image, region, rule)
         elsewhere = regions[(i + len(regions) // 2 + grid[1] // 2) % len(regions)]
         if _are_apart(region, elsewhere):
-            chance.append(matcher.score_map(other, region=elsewhere, fill_value=np.nan))
+            chance.append(matcher._scores(image.crop(*elsewhere), None))
     if refusal is not None and np.isnan(table["score"]).all():
         raise refusal
     _tell_false_alarms(table, chance, size, search)
@@ -137,10 +140,10 @@ def _spread(
     return [(top, left, side, side) for top in tops for left in lefts]
 
 
-def _seek(
-    chip: Any, matcher: Matcher, image: NDArray[Any], region: Region, subpixel: bool | str
-) -> None:
-    for match in matcher.locate(image, region=region, subpixel=subpixel):
+def _seek(chip: Any, matcher: Matcher, image: Image, region: Region, rule: PeakRule) -> None:
+    found = matcher._seek_in(image.crop(*region), region[:2], rule)
+    for place in found.peaks.matches:
+        match = matcher._complete(place, found, rule.subpixel)
         row, col = match.center
         chip["shift_row"], chip["shift_col"] = row - chip["row"], col - chip["col"]
         chip["sigma"] = np.nan if match.sigma is None else match.sigma
