@@ -1,6 +1,6 @@
 """Time of score maps, ours against other libraries', interleaved in one process.
 
-    python -m benchmarks.speed [--only sizes float32 ..] [--rounds 9] [--json FILE]
+    python -m benchmarks.speed [--only sizes floats ..] [--rounds 9] [--json FILE]
 
 All are warm. A ratio is the median over rounds of (time / time of OpenCV's NCC of the same
 image as uint8 in the same round); its spread is that ratio's quartiles. Templates are cut
@@ -110,13 +110,20 @@ def sizes():
     )
 
 
-def float32():
-    return on_photograph(
-        lambda image, template: {
+def floats():
+    """Whole numbers, the same as shares of white, and floats that are no such shares."""
+
+    def contestants(image, template):
+        bent, bent_template = ((as_float32(greys) ** 0.7) for greys in (image, template))
+        return {
             "uint8": ours(image, template),
-            "float32": ours(as_float32(image), as_float32(template)),
+            "float32 / 255": ours(as_float32(image), as_float32(template)),
+            "float64 / 255": ours(image / 255, template / 255),
+            "other float32": ours(bent * noise, bent_template),
         }
-    )
+
+    noise = np.random.default_rng(2).uniform(0.99, 1.01, HD).astype(np.float32)
+    return on_photograph(contestants)
 
 
 def bins():
@@ -226,7 +233,7 @@ def latency():
 
 SECTIONS = {
     f.__name__: f
-    for f in (sizes, locate, float32, bins, masks, threads, models, pixels, mi, latency)
+    for f in (sizes, locate, floats, bins, masks, threads, models, pixels, mi, latency)
 }
 
 

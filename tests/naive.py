@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -258,6 +259,14 @@ def inexact(scatter, squares, factor, least):
         enough = max(least, factor * sum(plane[place] for plane in squares))
         out[place] = not scatter[place] > enough
     return out
+
+
+def lattice(greys, low, per_grey, *limits):
+    """Steps of each grey from the lowest, and how many greys are farther off than each limit."""
+    exact = [Fraction(float(per_grey)) * (Fraction(float(g)) - Fraction(low)) for g in greys]
+    steps = [round(at) for at in exact]
+    off = [abs(at - step) for at, step in zip(exact, steps, strict=True)]
+    return steps, *(sum(far > limit for far in off) for limit in limits)
 
 
 def energy(patch, origin):

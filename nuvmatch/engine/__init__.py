@@ -6,6 +6,7 @@ of the package sees it through these names only.
 
 from .images import Image, prepare, unit_scale
 from .joint import BinSums, Counts, Shape, for_each_bin_sum, for_each_count
+from .lattices import Lattice, find_lattice
 from .maps import replace_nan
 from .products import Pattern, TileProducts, for_each_product, products_at
 from .programs import Programs
@@ -19,6 +20,7 @@ __all__ = [
     "BinSums",
     "Counts",
     "Image",
+    "Lattice",
     "Pattern",
     "Programs",
     "Shape",
@@ -28,6 +30,7 @@ __all__ = [
     "TileProducts",
     "TileSums",
     "available_cpus",
+    "find_lattice",
     "for_each_bin_sum",
     "for_each_count",
     "for_each_product",

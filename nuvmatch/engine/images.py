@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .lattices import Lattice, find_lattice
 from .threads import Tile, scratch
 
 Form = type[np.uint8] | type[np.int32] | type[np.int64] | type[np.float64]
@@ -42,6 +43,11 @@ class Whole:
         """Lowest and highest good grey; integers come as such."""
         low, high = _extremes(self.planes, self.bad)
         return _as_number(low), _as_number(high)
+
+    @cached_property
+    def lattice(self) -> Lattice | None:
+        """Greys in steps of the lattice that floats may lie on."""
+        return find_lattice(self.planes, self.bad, *self.extremes)
 
     @cached_property
     def usual_range(self) -> tuple[float, float]:
@@ -105,7 +111,8 @@ class Image:
     and float64. In the first two forms window sums are exact; in the others greys are
     multiplied by `scale`, a power of two, before anything is squared.
     A float image may also be `rounded`: then its patches are int32, ``rint(grey * scale)``
-    less a whole `middle`.
+    less a whole `middle`. And greys `in_steps` are whole numbers, of which `scale` make one
+    grey level.
     """
 
     planes: NDArray[Any]  # (channels, height, width), any type, any strides
@@ -118,7 +125,8 @@ class Image:
     magnitude: int = 0  # of whole numbers in a patch, at most
     middle: int = 0  # of a rounded image: whole number taken from each pixel
     precise: "Image | None" = None  # of a rounded image: the image itself
-    place: tuple[int, int] = (0, 0)  # of this part in the whole: row and column
+    place: tuple[int, int] | None = (0, 0)  # of this part in the whole: row and column; None
+    #                                         if its pixels are others, made of the whole's
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -139,17 +147,19 @@ class Image:
         """Return a part of the image that is read just as the whole."""
         part = slice(row, row + height), slice(column, column + width)
         bad = None if self.bad is None else self.bad[part]
-        place = self.place[0] + row, self.place[1] + column
+        place = None if self.place is None else (self.place[0] + row, self.place[1] + column)
         return replace(self, planes=self.planes[:, *part], bad=bad, place=place)
 
     def resampled(self, planes: NDArray[Any], bad: NDArray[np.bool_] | None = None) -> "Image":
         """Return pixels made of this image's, none beyond its range, that are read just as it."""
         planes = planes.view()
         planes.flags.writeable = False
-        return replace(self, planes=planes, bad=bad, place=(0, 0))
+        return replace(self, planes=planes, bad=bad, place=None)
 
     def around(self, windows: int, shape: tuple[int, int]) -> "Image":
         """Return this and what is around it, until it has so many windows, or is the whole."""
+        if self.place is None:
+            return self
         margin = 0
         whole = replace(self, planes=self.whole.planes, bad=self.whole.bad, place=(0, 0))
         while True:
@@ -164,6 +174,25 @@ class Image:
             if rows * columns >= windows or tuple(sides) == whole.shape:
                 return whole.crop(ends[0][0], ends[1][0], *sides) if margin else self
             margin += max(shape)
+
+    def in_steps(self, window_pixels: int, dtype: np.dtype[Any]) -> "Image":
+        """Return an image of floats in steps of the lattice on which they lie, if they do.
+
+        Sums over a window of so many pixels are exact then, but of greys less an offset and
+        times a gain; scores may be of that type. Any other image comes as it is.
+        """
+        if self.form is not np.float64 or self.place is None:
+            return self
+        lattice = self.whole.lattice
+        if lattice is None or not lattice.serves(dtype):
+            return self
+        form = _exact_form(lattice.steps.dtype, lattice.number, window_pixels)
+        if form is None:
+            return self
+        (row, column), (height, width) = self.place, self.shape
+        steps = lattice.steps[:, row : row + height, column : column + width]
+        scale, magnitude = 1 / lattice.length, lattice.number
+        return replace(self, planes=steps, form=form, scale=scale, magnitude=magnitude)
 
     def rounded(self, window_pixels: int) -> "Image":
         """Return an image of floats in whole numbers, if their sums are exact.
@@ -251,26 +280,34 @@ def prepare(
     planes = planes.view()
     planes.flags.writeable = False  # whatever a measure of one's own does
     bad = None if image_mask is None or image_mask.all() else ~image_mask
-    kind = planes.dtype.kind
-    if kind == "f":
-        infinite = _not_finite(planes)
-        if infinite is not None:
-            bad = infinite if bad is None else bad | infinite
-    elif planes.dtype in (np.bool_, np.uint8) and (window_pixels * 255) ** 2 < EXACT_FLOAT_LIMIT:
+    if _exact_form(planes.dtype, 255, window_pixels) is np.uint8:
         ends = _EIGHT_BIT_RANGES[planes.dtype.char]
         return Image(planes, np.uint8, ends, Whole(planes, bad), bad=bad, magnitude=255)
     whole = Whole(planes, bad)
-    low, high = _extremes(planes, bad)
+    if not all(map(math.isfinite, whole.extremes)):
+        infinite = _not_finite(planes)
+        bad = infinite if bad is None else bad | infinite
+        whole = Whole(planes, bad)
+    low, high = whole.extremes
     grey_range = _EIGHT_BIT_RANGES.get(planes.dtype.char, (float(low), float(high)))
     scale = unit_scale(max(-grey_range[0], grey_range[1]))
-    if kind == "f":
+    if planes.dtype.kind == "f":
         return Image(planes, np.float64, grey_range, whole, scale=scale, bad=bad)
     span = int(high) - int(low)
-    squares_fit = window_pixels * span**2 < EXACT_LIMIT
-    if squares_fit and window_pixels**2 * span < EXACT_FLOAT_LIMIT:
+    if _exact_form(planes.dtype, span, window_pixels) is not None:
         return Image(planes, np.int32, grey_range, whole, offset=int(low), bad=bad, magnitude=span)
     middle = int(low) + (span + 1) // 2
     return Image(planes, np.int64, grey_range, whole, offset=middle, scale=2.0**-63, bad=bad)
+
+
+def _exact_form(
+    dtype: np.dtype[Any], span: int, window_pixels: int
+) -> type[np.uint8] | type[np.int32] | None:
+    """Choose the narrowest form in which whole numbers so far apart are summed exactly, if any."""
+    if dtype in (np.bool_, np.uint8) and (window_pixels * 255) ** 2 < EXACT_FLOAT_LIMIT:
+        return np.uint8
+    squares_fit = window_pixels * span**2 < EXACT_LIMIT
+    return np.int32 if squares_fit and window_pixels**2 * span < EXACT_FLOAT_LIMIT else None
 
 
 def _extremes(planes: NDArray[Any], bad: NDArray[np.bool_] | None) -> tuple[Any, Any]:
@@ -285,15 +322,11 @@ def _extremes(planes: NDArray[Any], bad: NDArray[np.bool_] | None) -> tuple[Any,
     return (min(ends), max(ends)) if ends else (0, 0)
 
 
-def _not_finite(planes: NDArray[Any]) -> NDArray[np.bool_] | None:
-    """Tell where a pixel of some channel is not finite; None: nowhere."""
-    found = None
+def _not_finite(planes: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell where a pixel of some channel is not finite."""
+    found = np.empty(planes.shape[1:], np.bool_)
     for rows in _blocks(planes):
-        finite = np.isfinite(planes[:, rows]).all(axis=0)
-        if not finite.all():
-            if found is None:
-                found = np.zeros(planes.shape[1:], np.bool_)
-            found[rows] = ~finite
+        np.logical_not(np.isfinite(planes[:, rows]).all(axis=0), out=found[rows])
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -35,27 +36,46 @@ class NCC(Settings):
     def prepare(self, template: Template) -> NCCScorer:
         """Centre the template."""
         template.check_contrast()
-        return NCCScorer(Pattern.from_greys(template.greys, template.mask), self.squared)
+        return NCCScorer(template, self.squared)
 
 
 class NCCScorer(Scorer):
     """NCC with one template."""
 
-    def __init__(self, pattern: Pattern, squared: bool) -> None:
-        self._pattern = pattern
+    def __init__(self, template: Template, squared: bool) -> None:
+        self._template = template
         self._squared = squared
+        self._pattern = Pattern.from_greys(template.greys, template.mask)
+
+    @cached_property
+    def _in_steps(self) -> Pattern:
+        """The same in steps of the lattice on which floats may lie."""
+        lattice, mask = self._template.lattice, self._template.mask
+        if lattice is None:
+            return self._pattern
+        return Pattern.from_greys(lattice.steps.astype(np.float64), mask)
 
     def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
-        """Fill a score map."""
-        for_each_product(image, self._pattern, self.score, out, n_threads)
+        """Fill a score map: from whole numbers, if both sides are that or on a lattice."""
+        pattern, lattice = self._pattern, self._template.lattice
+        in_steps = image.in_steps(pattern.mask.size, out.dtype)
+        if in_steps.exact and lattice is not None and lattice.serves(out.dtype):
+            pattern = self._in_steps
+        # One side alone would not do: of a copy, its rounding would be left.
+        image = in_steps if pattern.integral else image
+        for_each_product(image, pattern, partial(self._score, pattern), out, n_threads)
 
     def score(self, tile: TileProducts) -> NDArray[np.float64]:
+        """Score windows from products with the template's greys."""
+        return self._score(self._pattern, tile)
+
+    def _score(self, pattern: Pattern, tile: TileProducts) -> NDArray[np.float64]:
         """Score by what a straight line leaves: near 0, 1 - NCC itself would be rounding."""
         with np.errstate(all="ignore"):  # of flat windows, which come out as NaN
             share = tile.residuals / tile.squares
             if self._squared:
                 return np.asarray(share)
             ncc = tile.covariances / np.sqrt(tile.squares)
-            ncc /= np.sqrt(self._pattern.squares)
+            ncc /= np.sqrt(pattern.squares)
             share /= 1 + ncc
             return np.minimum(np.where(ncc > 0, share, 1 - ncc), 2)

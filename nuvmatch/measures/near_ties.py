@@ -20,7 +20,7 @@ class NearTies:
 
     def __init__(self, template: Template) -> None:
         self._pattern = Pattern.from_greys(template.greys, template.mask)
-        self._ncc = NCCScorer(self._pattern, squared=False)
+        self._ncc = NCCScorer(template, squared=False)
         self._ssd = SSDScorer(template)
 
     def order(

@@ -318,7 +318,8 @@ class NUVScorer(Scorer):
 
     def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
-        for_each_tile(image, self._programs, self._score_in(image), out, n_threads)
+        exactly = image.in_steps(self._slices.mask.size, out.dtype)
+        for_each_tile(exactly, self._programs, self._score_in(image), out, n_threads)
         if self._noise != 1:
             out /= self._noise
 
@@ -326,7 +327,8 @@ class NUVScorer(Scorer):
         self, image: Image, dtype: np.dtype[Any], near: float, n_threads: int
     ) -> BestWindows | None:
         """Find the windows that score no more than the best and `near` more, without a map."""
-        found = self._stopping.lowest(image, self._score_in(image), dtype, near, n_threads)
+        exactly = image.in_steps(self._slices.mask.size, dtype)
+        found = self._stopping.lowest(exactly, self._score_in(image), dtype, near, n_threads)
         if found is not None and self._noise != 1:
             found.scores[:] /= self._noise
         return found

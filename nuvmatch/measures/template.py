@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
-from ..engine import unit_scale
+from ..engine import Lattice, find_lattice, unit_scale
 
 
 class FlatTemplateError(ValueError):
@@ -107,6 +107,14 @@ class Template:
     def inside(self) -> NDArray[np.float64]:
         """Greys that count, shape (channels, pixels), less `base`."""
         return self.greys[:, self.mask]
+
+    @cached_property
+    def lattice(self) -> Lattice | None:
+        """Greys in steps of the lattice on which floats may lie."""
+        if self.planes.dtype.kind != "f":
+            return None
+        ends = float(self.inside.min()), float(self.inside.max())
+        return find_lattice(self.planes, ~self.mask, *ends)
 
     @cached_property
     def unit(self) -> float:

@@ -1,0 +1,160 @@
+"""Floats that are whole numbers in disguise: greys that lie on a lattice of few steps.
+
+Most float images were whole numbers once: divided by 255, by 65535 or by their maximum,
+brought between 0 and 1, less their mean. Counted in steps from their lowest grey they are
+that again, and what does not change with gain and offset can be summed exactly.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import jit
+
+_STEPS = 65535  # of a lattice, at most
+_SAMPLE = 2**14  # pixels that show how long a step is
+_PIXELS_AT_ONCE = 2**16
+
+# A grey may have been rounded several times, and so may the lowest, from which it is counted.
+_ROUNDINGS = 4
+_FARTHEST = 0.1  # steps from the lattice: where roundings reach as far, none can be told
+
+# Between these no length of a step leaves the range of floats.
+_SHORTEST, _LONGEST = 1e-280, 1e280
+
+_NEAR = 8  # steps apart: gaps of which each tells the length of a step well
+
+
+# Few greys in low precision are on some fine lattice by chance: of so many, less than one.
+_BY_CHANCE = 0.1
+
+
+class Lattice(NamedTuple):
+    """Greys as ``lowest + steps * length``."""
+
+    steps: NDArray[np.uint8] | NDArray[np.uint16]  # (channels, height, width); 0 where bad
+    length: float  # of a step, in greys
+    number: int  # of steps from the lowest to the highest
+    double: bool  # whether greys are on it to double precision
+
+    def serves(self, dtype: np.dtype[Any]) -> bool:
+        """Whether scores of that type may be those of the steps."""
+        return self.double or dtype == np.float32
+
+
+def find_lattice(
+    planes: NDArray[np.floating], bad: NDArray[np.bool_] | None, low: float, high: float
+) -> Lattice | None:
+    """Count greys in steps, if all good ones are on a lattice, but for rounding.
+
+    Parameters
+    ----------
+    planes : ndarray of shape (channels, height, width)
+    bad : ndarray of shape (height, width), or None
+        Pixels that do not count.
+    low, high : float
+        Lowest and highest good grey.
+    """
+    if not _SHORTEST < high - low < _LONGEST:
+        return None
+    of_type, of_double = (
+        _ROUNDINGS * float(np.finfo(kind).eps) * max(-low, high)
+        for kind in (planes.dtype, np.float64)
+    )
+    rounding = max(of_type, of_double)
+    number = _number_of_steps(_sample(planes, bad), low, high, rounding)
+    if number is None:
+        return None
+    length = (high - low) / number
+    steps = np.empty(planes.shape, np.uint8 if number <= 255 else np.uint16)
+    rows = max(1, _PIXELS_AT_ONCE // planes.shape[2])
+    kind = np.float32 if planes.dtype.itemsize <= 4 else np.float64
+    doubtful = 0
+    for plane, out in zip(planes, steps, strict=True):
+        for top in range(0, len(plane), rows):
+            place = slice(top, top + rows)
+            greys: NDArray[np.floating] = np.ascontiguousarray(plane[place], kind)
+            if bad is not None:
+                greys = np.where(bad[place], kind(low), greys)
+            found = np.empty(greys.shape, np.uint16)
+            limits = rounding / length, of_double / length
+            refused, of_part = count_steps(greys, low, 1 / length, *limits, found)
+            if refused > 0:
+                return None
+            doubtful += of_part
+            out[place] = found
+    return Lattice(steps, length, number, doubtful == 0)
+
+
+def _sample(planes: NDArray[np.floating], bad: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+    """Take good greys from all over an image."""
+    step = int(np.sqrt(planes.size / _SAMPLE)) | 1  # odd: no mosaic's colour is left out
+    greys = planes[:, ::step, ::step]
+    good = greys.ravel() if bad is None else greys[:, ~bad[::step, ::step]].ravel()
+    return good.astype(np.float64)
+
+
+def _number_of_steps(
+    greys: NDArray[np.float64], low: float, high: float, rounding: float
+) -> int | None:
+    """Count the steps from the lowest to the highest grey; None if there are too many.
+
+    By Euclid's algorithm on the gaps between greys: the shortest is a step, unless others are
+    no multiples of it; then what these leave over is shorter.
+    """
+    distinct = np.unique(np.concatenate([greys, [low, high]]))
+    gaps = parts = np.diff(distinct)
+    shortest = max((high - low) / _STEPS - 2 * rounding, rounding / _FARTHEST)
+    while True:
+        step = float(parts.min())
+        if step < shortest:
+            return None
+        numbers = np.rint(parts / step)
+        rests = abs(parts - numbers * step)
+        left = rests > rounding * (1 + numbers)
+        if not left.any():
+            break
+        parts = np.append(rests[left], step)
+    numbers = np.rint(gaps / step)
+    near = numbers <= max(_NEAR, numbers.min())
+    step = float(gaps[near].sum() / numbers[near].sum())
+    number = int(np.rint(gaps / step).sum())
+    share = 2 * rounding / (high - low) * number  # of greys that are near a step by chance
+    by_chance = (number - 1) * share ** (distinct.size - 2)
+    return number if number <= _STEPS and by_chance < _BY_CHANCE else None
+
+
+@jit
+def count_steps(
+    greys: NDArray[np.floating],
+    low: float,
+    per_grey: float,
+    farthest: float,
+    near: float,
+    out: NDArray[np.uint16],
+) -> tuple[int, int]:
+    """Count greys in steps from the lowest; return how many are far from a whole number.
+
+    Parameters
+    ----------
+    greys : ndarray of shape (rows, columns)
+    low : float
+    per_grey : float
+        Steps in a grey level.
+    farthest, near : float
+        Steps from a whole number: how many are farther is told of either.
+    out : ndarray of shape (rows, columns), filled
+
+    Plain twin: ``naive.lattice``.
+    """
+    beyond_farthest = beyond_near = 0
+    for y in range(greys.shape[0]):
+        line, steps = greys[y], out[y]
+        for x in range(line.size):
+            at = (np.float64(line[x]) - low) * per_grey
+            whole = np.rint(at)
+            steps[x] = np.int32(whole)
+            beyond_farthest += abs(at - whole) > farthest
+            beyond_near += abs(at - whole) > near
+    return beyond_farthest, beyond_near
