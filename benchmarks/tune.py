@@ -60,8 +60,8 @@ $transforms
 # Picoseconds for a window and slice, to read and score slices that have left the cache.
 READING = $reading
 
-# Microseconds for a line of a template, to search it for the cheapest additions; and for a
-# line and each squared number of slices.
+# Microseconds for a slice, and for a slice and each pixel of a template, to search for the
+# cheapest additions.
 SEARCH = $search
 '''
 )

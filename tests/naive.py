@@ -109,6 +109,16 @@ def cuts_of(groups):
         yield [np.concatenate(groups[a:b]) for a, b in itertools.pairwise(places)]
 
 
+def cheapest_runs(line, between, root, run, pixel):
+    """Least price to go along a line from the root's run to it, by trying all runs."""
+
+    def price(runs):
+        turns = sum(between[a][b] for a, b in itertools.pairwise((root, *runs, root)))
+        return run * turns + pixel * sum(between[a][b] for a, b in zip(runs, line, strict=True))
+
+    return min(map(price, itertools.product(range(len(between)), repeat=len(line))))
+
+
 def usual_range(image, good=None):
     """Lowest and highest good grey, but for a few that are far from all others."""
     greys = sorted(np.asarray(image)[... if good is None else good].ravel().tolist())

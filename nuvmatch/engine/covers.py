@@ -3,7 +3,7 @@
 The grey of a pixel is one addition. A run of neighbours in a line of the template is the
 difference of two places of the image's running sum, whatever its length. Each line goes
 from run to run, and sets single pixels right within a run; the cheapest way to do so is
-found by dynamic programming (Viterbi's algorithm, all lines at once).
+found by dynamic programming, Viterbi's algorithm.
 
 What is summed need not be a slice: it may be the union of a slice and all above it. These
 share their boundaries with their neighbours, which saves a run wherever tones change
@@ -17,13 +17,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._jit import jit
 from .prices import ADDITIONS, SEARCH, AdditionPrices
 
 Indices = NDArray[np.int64]
 Costs = NDArray[np.int32]
 
 _LONGEST_LINE = 256  # so that a piece of one line fits 16 bits
-_PIXELS_AT_ONCE = 2**19
+_LINES_AT_ONCE = 32  # whose costs stay in the second-level cache
 _LINES_TRIED = 48  # to choose among ways
 
 
@@ -178,10 +179,8 @@ def plain_cover(
 
 def search_time(shape: tuple[int, int], slices: int) -> float:
     """Picoseconds that it takes to find the cheapest cover, about."""
-    per_line, per_square = SEARCH
-    return (
-        (per_line + per_square * slices**2) * 1e6 * sum(min(side, _LONGEST_LINE) for side in shape)
-    )
+    of_slice, of_pixel = SEARCH
+    return slices * (of_slice + of_pixel * shape[0] * shape[1]) * 1e6
 
 
 def estimated_cost(
@@ -266,36 +265,82 @@ def _cost(lines: Indices, runs: Indices, way: _Way, share: float) -> int:
 
 def _cheapest_runs(lines: Indices, way: _Way) -> Indices:
     """Find the run before each place of lines (length, n): shape (length + 1, n)."""
-    tree, axis, _, _ = way
-    length, n = lines.shape
-    if axis < 0:
-        return np.full((length + 1, n), tree.root)
-    at_once = max(1, _PIXELS_AT_ONCE // (length * tree.parents.size))
-    parts = [_cheapest_way(lines[:, i : i + at_once], way) for i in range(0, n, at_once)]
-    return np.concatenate(parts, axis=1)
-
-
-def _cheapest_way(lines: Indices, way: _Way) -> Indices:
-    """Do the same for lines few enough to keep all costs: Viterbi's algorithm."""
-    tree, prices = way.tree, way.accumulator.prices
-    change = prices.run * tree.between
-    mend = prices.pixel * tree.between
-    branches = tree.steps.tolist()
-    length, n = lines.shape
-    costs = np.empty((length, len(change), n), np.int32)
-    reached = np.repeat(change[:, [tree.root]], n, axis=1)
-    for place, labels in enumerate(lines):
-        np.add(reached, mend[:, labels], out=costs[place])
-        reached = costs[place].copy()
-        # Along the branches to the root, and back: the least of all costs plus distance.
-        for child, parent in reversed(branches):
-            np.minimum(reached[parent], reached[child] + prices.run, out=reached[parent])
-        for child, parent in branches:
-            np.minimum(reached[child], reached[parent] + prices.run, out=reached[child])
-    runs = np.full((length + 1, n), tree.root)
-    for place in range(length - 1, -1, -1):
-        runs[place] = (costs[place] + change[:, runs[place + 1]]).argmin(axis=0)
+    tree, axis, _, accumulator = way
+    runs = np.full((len(lines) + 1, lines.shape[1]), tree.root)
+    if axis >= 0:
+        prices = accumulator.prices
+        find_runs(lines, tree.between, tree.steps, tree.root, prices.run, prices.pixel, runs)
     return runs
+
+
+@jit
+def find_runs(
+    lines: Indices,
+    between: Costs,
+    branches: Indices,
+    root: int,
+    run: int,
+    pixel: int,
+    runs: Indices,
+) -> None:
+    """Find the cheapest runs along lines: Viterbi's algorithm, several lines at once.
+
+    Parameters
+    ----------
+    lines : ndarray of shape (length, n)
+        Slices of the pixels.
+    between : ndarray of shape (slices, slices)
+        Branches of the tree from one slice to another.
+    branches : ndarray of shape (slices - 1, 2)
+        Child and parent, from the root on.
+    root : int
+    run, pixel : int
+        Prices to change the run, and to mend a pixel, for each branch.
+    runs : ndarray of shape (length + 1, n), filled
+        The last run is the root's.
+
+    Plain twin: ``naive.cheapest_runs``.
+    """
+    length, n = lines.shape
+    slices = len(between)
+    costs = np.empty((length, slices, _LINES_AT_ONCE), np.int32)
+    reached = np.empty((slices, _LINES_AT_ONCE), np.int32)
+    least = np.empty(_LINES_AT_ONCE, np.int32)
+    for first in range(0, n, _LINES_AT_ONCE):
+        some = min(_LINES_AT_ONCE, n - first)
+        for k in range(slices):
+            reached[k, :] = run * between[k, root]
+        for place in range(length):
+            labels = lines[place, first : first + some]
+            for k in range(slices):
+                of_slice, own, mend = costs[place, k], reached[k], between[k]
+                for i in range(some):
+                    own[i] += pixel * mend[labels[i]]
+                    of_slice[i] = own[i]
+            # Along the branches to the root, and back: the least of all costs plus distance.
+            for b in range(len(branches) - 1, -1, -1):
+                child, parent = reached[branches[b, 0]], reached[branches[b, 1]]
+                for i in range(some):
+                    parent[i] = min(parent[i], child[i] + run)
+            for b in range(len(branches)):
+                child, parent = reached[branches[b, 0]], reached[branches[b, 1]]
+                for i in range(some):
+                    child[i] = min(child[i], parent[i] + run)
+        behind = runs[length, first : first + some]
+        behind[:] = root
+        for place in range(length - 1, -1, -1):
+            best = runs[place, first : first + some]
+            for i in range(some):
+                best[i] = 0
+                least[i] = costs[place, 0, i] + run * between[0, behind[i]]
+            for k in range(1, slices):
+                of_slice, change = costs[place, k], between[k]
+                for i in range(some):
+                    cost = of_slice[i] + run * change[behind[i]]
+                    if cost < least[i]:
+                        least[i] = cost
+                        best[i] = k
+            behind = best
 
 
 def _collect(lines: _Lines, way: _Way) -> Cover:

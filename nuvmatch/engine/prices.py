@@ -46,6 +46,6 @@ TRANSFORMS = {
 # Picoseconds for a window and slice, to read and score slices that have left the cache.
 READING = 1200
 
-# Microseconds for a line of a template, to search it for the cheapest additions; and for a
-# line and each squared number of slices.
-SEARCH = (130, 0.17)
+# Microseconds for a slice, and for a slice and each pixel of a template, to search for the
+# cheapest additions.
+SEARCH = (60, 0.04)

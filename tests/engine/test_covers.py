@@ -1,5 +1,6 @@
 """Covers: every pixel of a slice is added once, by as few additions as possible."""
 
+import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -10,6 +11,7 @@ from nuvmatch.engine.covers import (
     Tree,
     cheapest_cover,
     estimated_cost,
+    find_runs,
     plain_cover,
     search_time,
 )
@@ -71,6 +73,22 @@ def test_unions_along_a_path_share_boundaries():
     assert cover.steps.tolist() == Tree.path(3, 0, 3).steps.tolist()
     # A line crosses ten boundaries; to and from nothing it goes over one or two more.
     assert cover.ys.size <= 60 * (10 + 2 + 2)
+
+
+@pytest.mark.parametrize("path", [False, True])
+def test_no_other_runs_are_cheaper(path, rng):
+    tree = Tree.path(4, 1, 3) if path else Tree.star(4, 2)
+    for _ in range(20):
+        lines = rng.integers(0, 4, (5, 40))
+        run, pixel = rng.integers(1, 9, 2).tolist()
+        runs = np.full((6, 40), -1)
+        find_runs(lines, tree.between, tree.steps, tree.root, run, pixel, runs)
+        turns = np.vstack([np.full(40, tree.root), runs])
+        prices = run * tree.between[turns[:-1], turns[1:]].sum(axis=0)
+        prices += pixel * tree.between[runs[:-1], lines].sum(axis=0)
+        for line, price in list(zip(lines.T, prices, strict=True))[::8]:
+            assert price == naive.cheapest_runs(line, tree.between, tree.root, run, pixel)
+        assert (runs[-1] == tree.root).all()
 
 
 @pytest.mark.parametrize("kind", ACCUMULATORS, ids=str)
