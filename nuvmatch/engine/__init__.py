@@ -7,7 +7,7 @@ of the package sees it through these names only.
 from .images import Image, prepare, unit_scale
 from .joint import BinSums, Counts, Shape, for_each_bin_sum, for_each_count
 from .maps import replace_nan
-from .products import Pattern, TileProducts, for_each_product, products_at
+from .products import Pattern, ProductScore, TileProducts, for_each_product, products_at
 from .programs import Programs
 from .slices import Slices
 from .stopping import BestWindows, Stopping
@@ -20,6 +20,7 @@ __all__ = [
     "Counts",
     "Image",
     "Pattern",
+    "ProductScore",
     "Programs",
     "Shape",
     "Slices",
