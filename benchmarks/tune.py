@@ -150,10 +150,10 @@ def transform_price(side, precision):
         patch = np.ones((side, side))
 
         def call():
-            spectrum = correlator.transform(patch, patch)
+            spectrum, _ = correlator.transform(patch, patch)
             for k in range(7):  # as many slices as usual, so that caches are as full
                 found = correlator.correlate(spectrum, 0, windows)
-                take_correlations(found, 0.0, True, 1.0, sums[k], sums[7])
+                take_correlations(found, 0.0, True, sums[k], sums[7])
 
         return call
 

@@ -284,6 +284,11 @@ def energy(patch, origin):
     return float(sum((float(grey) - origin) ** 2 for grey in patch.flat))
 
 
+def turned(numbers):
+    """Rows as columns."""
+    return np.array([[row[x] for row in numbers] for x in range(numbers.shape[1])])
+
+
 def bin_sums(bins, numbers, mask, number):
     """Per bin, sum of numbers and count of pixels where the window is in it, under the mask."""
     found = np.empty((number, 2, *map_shape(bins, mask.shape)))

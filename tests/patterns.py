@@ -271,13 +271,26 @@ def moments_of(image, slices, tile, accuracy=1e-10):
     return tile_moments(image, programs, tile, accuracy, inside)
 
 
+def exact_moments(image, slices, tile):
+    """Means, scatter and unit of a tile's windows, those that lost digits in two passes."""
+    moments = moments_of(image, slices, tile)
+    means, unit = moments.levels()
+    scatter = moments.scatter.copy()
+    if moments.inexact is not None:
+        found = moments.recompute(slices.merged, moments.inexact)
+        place = found.ys, found.xs
+        scatter[place], unit[place], means[:, *place] = found.scatter, found.unit, found.means
+    columns = tile.shape[1]
+    return means[..., :columns], scatter[:, :columns], unit[:, :columns]
+
+
 def scatter_of(image, slices, largest=(96, 1024)):
     """Exact scatter of all windows, tile by tile."""
     height, width = slices.shape
     shape = image.shape[0] - height + 1, image.shape[1] - width + 1
     scatter = np.empty(shape)
     for tile in tiles(shape, *largest):
-        scatter[tile.place] = moments_of(image, slices, Tile(*tile)).exact().scatter
+        scatter[tile.place] = exact_moments(image, slices, Tile(*tile))[1]
     return scatter
 
 

@@ -8,8 +8,9 @@ from .images import Image, prepare, unit_scale
 from .joint import BinSums, Counts, Shape, for_each_bin_sum, for_each_count
 from .lattices import Lattice, find_lattice
 from .maps import replace_nan
-from .products import Pattern, TileProducts, for_each_product, products_at
+from .products import Pattern, ProductScore, TileProducts, for_each_product, products_at
 from .programs import Programs
+from .projections import Projections, TileProjections
 from .slices import Slices
 from .stopping import BestWindows, Stopping
 from .sums import TileSums, for_each_tile
@@ -22,12 +23,15 @@ __all__ = [
     "Image",
     "Lattice",
     "Pattern",
+    "ProductScore",
     "Programs",
+    "Projections",
     "Shape",
     "Slices",
     "Stopping",
     "Tile",
     "TileProducts",
+    "TileProjections",
     "TileSums",
     "available_cpus",
     "find_lattice",

@@ -148,7 +148,7 @@ def _bin_sums(
     last = number - 1
     for j in range(0, last, 2):
         second = (under == j + 1) & (j + 1 < last)
-        spectrum = correlator.transform(under == j, second)
+        spectrum, _ = correlator.transform((under == j).view(np.uint8), second.view(np.uint8))
         sums = correlator.correlate(spectrum, c, shape).copy()
         counts = correlator.correlate(spectrum, len(pattern.planes), shape)
         take_two_bins(sums, counts, integral, found, rest)

@@ -51,28 +51,24 @@ class Moments:
     #                               exactly 0 if flat, NaN if the window has a bad pixel
     inexact: NDArray[np.bool_] | None  # (rows, columns of the tile): whose scatter is not exact
 
-    def exact(self) -> "ExactMoments":
-        """Work out what is not exact from the windows' own pixels."""
-        rows, columns = self.tile.shape
-        image, totals = self.image, self.totals[:, :, :columns]
-        scatter, d = self.scatter[:, :columns], self.slices.pixels
+    def levels(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean of each channel, in image greys, and by what greys were multiplied.
+
+        The latter is 1 where a window is flat. Shapes are (channels, rows, columns) and (rows,
+        columns) of `totals`.
+        """
+        image, totals, d = self.image, self.totals, self.slices.pixels
         if image.exact and d * abs(image.offset) < EXACT_LIMIT:
             # Of whole numbers the same in any surrounding.
             means = (totals + float(d * image.offset)) / d
         else:
             means = (totals / d + self.origin[:, None, None]) / image.scale + image.offset
-        unit = np.full(scatter.shape, image.scale)
+        unit = np.full(self.scatter.shape, image.scale)
         if not image.exact:
-            flat = scatter == 0
-            unit[flat] = 1
-            means[:, flat] = self.raw[:, :rows, :columns][:, flat] + float(image.offset)
-        if self.inexact is not None and self.inexact.any():
-            found = self.recompute(self.slices.merged, self.inexact)
-            scatter = scatter.copy()
-            scatter[found.ys, found.xs] = found.scatter
-            means[:, found.ys, found.xs] = found.means
-            unit[found.ys, found.xs] = found.unit
-        return ExactMoments(means, scatter, unit)
+            ys, xs = np.nonzero(self.scatter[:, : self.tile.shape[1]] == 0)
+            unit[ys, xs] = 1
+            means[:, ys, xs] = self.raw[:, ys, xs] + float(image.offset)
+        return means, unit
 
     def recompute(self, slices: Slices, windows: NDArray[np.bool_]) -> "Recomputed":
         """Sum some windows anew, from their own pixels."""
@@ -84,14 +80,6 @@ class Moments:
             self.raw, float(self.image.offset), *slices.places, ys, xs, sums, squares, unit, means
         )
         return Recomputed(ys, xs, sums, squares, unit, means)
-
-
-class ExactMoments(NamedTuple):
-    """Moments of each window of a tile, exact whatever its form."""
-
-    means: NDArray[np.float64]  # (channels, rows, columns), in image greys
-    scatter: NDArray[np.float64]  # (rows, columns), of greys times the unit; as in `Moments`
-    unit: NDArray[np.float64]  # (rows, columns): the image's scale, or else what was better
 
 
 class Recomputed(NamedTuple):

@@ -19,10 +19,11 @@ from .fourier import (
 from .images import Image
 from .prices import READING
 from .programs import Programs
+from .projections import Projections
 from .threads import Tile, tiles
 from .window_sums import Inside
 
-Method = Literal["additions", "fourier"]
+Method = Literal["additions", "fourier", "projections"]
 
 # The largest tile for additions; smaller where many slices would leave the cache before they
 # are scored.
@@ -46,16 +47,22 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    image: Image, programs: Programs, shape: tuple[int, int], method: Method | None
+    image: Image,
+    programs: Programs,
+    shape: tuple[int, int],
+    method: Method | None,
+    projections: Projections | None = None,
 ) -> Plan:
-    """Estimate both ways to the slice sums of a score map, and take the cheaper.
+    """Estimate the ways to a score map, and take the cheapest.
 
     Parameters
     ----------
     shape : (int, int)
         Of the score map.
-    method : {"additions", "fourier"}, optional
+    method : {"additions", "fourier", "projections"}, optional
         Take this one whatever it costs.
+    projections : Projections, optional
+        That do without slice sums.
     """
     slices = programs.slices
     kind = np.dtype(image.form if image.form in (np.uint8, np.int32) else np.float64)
@@ -68,16 +75,23 @@ def make_plan(
     counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
     single = counts if image.form is np.uint8 else None
     cost, tile = _transforms(slices.shape, transforms, shape, single)
-    if method is None:
-        cost += READING * slices.counts.size
-        additions = programs.estimated_cost(accumulator, image.magnitude) / 32
-        method = "fourier" if cost < additions else "additions"
-    if method == "additions":
-        tile = addition_tile(slices.counts.size)
-    lanes = LANES if method == "additions" else 1
+    tiles_of: dict[Method, tuple[int, int]] = {
+        "additions": addition_tile(slices.counts.size), "fourier": tile,
+    }  # fmt: skip
+    costs: dict[Method, float] = {
+        "additions": programs.estimated_cost(accumulator, image.magnitude) / 32,
+        "fourier": cost + READING * slices.counts.size,
+    }
+    if projections is not None:
+        transforms = projections.number + slices.channels
+        cost, tiles_of["projections"] = _transforms(slices.shape, transforms, shape, None)
+        costs["projections"] = cost + READING * projections.number
+    chosen = method or min(costs, key=lambda one: costs[one])
+    tile = tiles_of[chosen]
+    lanes = LANES if chosen == "additions" else 1
     todo = tiles(shape, *tile, lanes)
     inside = inside_way(image, programs, todo)
-    return Plan(method, tile, todo, lanes, accumulator if searched else None, inside)
+    return Plan(chosen, tile, todo, lanes, accumulator if searched else None, inside)
 
 
 def inside_way(image: Image, programs: Programs, todo: list[Tile]) -> Inside:

@@ -1,7 +1,7 @@
 """Covariance of every window with a template: by FFT, and exactly where that is not enough."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 from .additions import LANES
-from .fourier import Correlator, error_bound
+from .fourier import ROWS_OF_A_SAMPLE, Correlator, error_bound, halves
 from .images import Image, unit_scale
 from .moments import Moments, tile_moments
 from .plan import inside_way, product_tile
 from .programs import Programs
 from .slices import Slices
 from .sums import tolerance
-from .threads import Tile, run, tiles
+from .threads import Tile, run, scratch, tiles
 from .two_pass import two_pass_products
 from .window_sums import bad_counts
 
@@ -102,10 +102,15 @@ class Pattern:
         return np.ascontiguousarray(inside - (self.sums / inside.shape[1])[:, None])
 
     @cached_property
+    def energy(self) -> float:
+        """Sum of squares of all planes."""
+        return float((self.planes**2).sum())
+
+    @cached_property
     def squares(self) -> float:
         """Sum of squared deviations from the channels' means, in (grey * scale)^2."""
         sums = self.sums
-        return float((self.planes**2).sum() - (sums**2).sum() / np.count_nonzero(self.mask))
+        return self.energy - float((sums**2).sum()) / np.count_nonzero(self.mask)
 
 
 @dataclass(frozen=True)
@@ -117,14 +122,30 @@ class TileProducts:
     what the straight line that is nearest, through greys of window and template, leaves of
     `squares`: exactly 0, where rounding alone does. The slope of such a line, covariance over
     squares of the pattern, is off by no more than the share `rounding`.
+
+    Arrays may have more columns than the tile; the next tile overwrites them.
     """
 
-    means: NDArray[np.float64]  # (channels, rows, columns), in image greys
+    tile: Tile  # where scores go
     squares: NDArray[np.float64]  # (rows, columns): summed squared deviations
     covariances: NDArray[np.float64]  # (rows, columns): summed products of deviations
     residuals: NDArray[np.float64]  # (rows, columns)
-    unit: NDArray[np.float64]  # (rows, columns)
     rounding: float
+    levels: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]]  # means and unit
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Means in image greys, shape (channels, rows, columns)."""
+        return self._means_and_unit[0]
+
+    @cached_property
+    def unit(self) -> NDArray[np.float64]:
+        """By what greys of the window were multiplied, shape (rows, columns)."""
+        return self._means_and_unit[1]
+
+    @cached_property
+    def _means_and_unit(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.levels()
 
     def put(self, ys: NDArray[np.int64], xs: NDArray[np.int64], windows: "TileProducts") -> None:
         """Put windows, done in a row, in their places."""
@@ -132,19 +153,18 @@ class TileProducts:
             getattr(self, name)[..., ys, xs] = getattr(windows, name)[..., 0, :]
 
 
+ProductScore = Callable[[TileProducts, NDArray[Any]], None]  # fills the tile's place in an array
+
+
 def for_each_product(
-    image: Image,
-    pattern: Pattern,
-    score: Callable[[TileProducts], NDArray[np.float64]],
-    out: NDArray[Any],
-    n_threads: int,
+    image: Image, pattern: Pattern, score: ProductScore, out: NDArray[Any], n_threads: int
 ) -> None:
     """Fill a score map from the products of every window with the pattern.
 
     Parameters
     ----------
     score : callable
-        Turns the products of a tile into its scores, shape (rows, columns); NaN where
+        Fills the tile's place in the array that it is given beside the products; NaN where
         there is no evidence.
     out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
     """
@@ -155,8 +175,8 @@ def for_each_product(
     inside = inside_way(image, programs, todo)
 
     def task(tile: Tile) -> None:
-        moments = tile_moments(image, programs, tile, accuracy, inside)
-        out[tile.place] = score(_tile_products(moments, pattern, correlator, accuracy))
+        moments = tile_moments(image, programs, tile, accuracy, inside, lanes=1)
+        score(_tile_products(moments, pattern, correlator, accuracy), out)
 
     run(task, todo, n_threads)
 
@@ -179,9 +199,8 @@ def products_at(
     """
     rows, cols = np.asarray(rows, np.int64), np.asarray(cols, np.int64)
     n = rows.size
-    squares, covariances, residuals, unit = np.empty((4, 1, n))
-    means = np.empty((len(pattern.planes), 1, n))
-    found = TileProducts(means, squares, covariances, residuals, unit, _SLOPES)
+    means = np.empty((len(pattern.planes), n))
+    found = _in_a_row(means, *np.empty((4, n)))
     block = rows // _BLOCK * (image.shape[1] // _BLOCK + 1) + cols // _BLOCK
     order = np.argsort(block, kind="stable")
     starts = np.flatnonzero(np.diff(block[order], prepend=-1) | (np.arange(n) % _AT_ONCE == 0))
@@ -229,122 +248,143 @@ def _in_two_passes(
     own, found = (pattern.centred, own_ys, own_xs), (means, squares, products, residuals, unit)
     two_pass_products(raw, float(offset), *own, ys, xs, *found)
     residuals[residuals <= _ROUNDING_OF_PIXELS * pattern.centred.size * squares] = 0
-    return TileProducts(
-        means[:, None], squares[None], products[None], residuals[None], unit[None], _SLOPES
-    )
+    return _in_a_row(means, squares, products, residuals, unit)
+
+
+def _in_a_row(
+    means: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    covariances: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    unit: NDArray[np.float64],
+) -> TileProducts:
+    """Take windows as a tile of one row."""
+    tile = Tile(0, 1, 0, squares.size)
+    each = squares[None], covariances[None], residuals[None]
+    return TileProducts(tile, *each, _SLOPES, lambda: (means[:, None], unit[None]))
 
 
 def _tile_products(
     moments: Moments, pattern: Pattern, correlator: Correlator, accuracy: float
 ) -> TileProducts:
-    image, slices, tile = moments.image, moments.slices, moments.tile
-    means, squares, unit = moments.exact()
-    squares = np.ascontiguousarray(squares)
-    width = tile.shape[1] + slices.shape[1] - 1
-    patch = moments.patch[:, :, :width].astype(np.float64)
-    totals = moments.totals[:, :, : tile.shape[1]].astype(np.float64)
-    origin = np.rint(patch.mean(axis=(1, 2))) if image.exact else np.zeros(len(patch))
-    patch -= origin[:, None, None]
-    products = correlator.sums(patch[0], 0, tile.shape)
-    for c in range(1, len(patch)):
-        products += correlator.sums(patch[c], c, tile.shape)
-    # No BLAS here: its threads, spinning, would take the cores from ours.
-    error = error_bound(float((patch**2).sum()), float((pattern.planes**2).sum()))
+    image, slices = moments.image, moments.slices
+    rows, columns = moments.tile.shape
+    width, half = columns + slices.shape[1] - 1, -(-rows // 2)
+    origin = np.zeros(len(moments.patch))
+    if image.exact:
+        origin = np.rint(moments.patch[:, ::ROWS_OF_A_SAMPLE, :width].mean(axis=(1, 2)))
+    found, energy = np.zeros((), np.complex128), 0.0
+    for c, plane in enumerate(moments.patch):
+        both = complex(origin[c], origin[c])
+        spectrum, more = correlator.transform(*halves(plane, rows), columns=width, origin=both)
+        of_channel = correlator.correlate(spectrum, c, (half, columns))
+        found = of_channel if len(origin) == 1 else found + of_channel
+        energy += more
+    error = error_bound(energy, pattern.energy)
     whole = image.exact and pattern.integral and error < 0.25
-    centre_products(products, totals, origin, pattern.sums, slices.pixels, image.exact, whole)
-    residuals = np.empty(tile.shape)
-    found = TileProducts(means, squares, products, residuals, unit, _SLOPES)
-    if whole:
-        find_residuals(products, squares, pattern.squares, _ROUNDING, residuals)
-        return found
-    straight = _ERRORS * accuracy
-    find_residuals(products, squares, pattern.squares, straight, residuals)
     # What lost digits may be off by more than the accuracy.
-    lost = squares < (error / accuracy) ** 2 / (pattern.squares or 1.0)
+    least = 0.0 if whole else (error / accuracy) ** 2 / (pattern.squares or 1.0)
+    straight = _ROUNDING if whole else _ERRORS * accuracy
+    shape = moments.scatter.shape
+    products = scratch.array("products", shape, np.float64)
+    residuals = scratch.array("residuals", shape, np.float64)
+    doubtful = take_products(
+        found, moments.totals, moments.scatter, origin, pattern.sums, slices.pixels,
+        pattern.squares, image.exact, whole, straight, least, products, residuals,
+    )  # fmt: skip
+    each = moments.scatter, products, residuals
+    if whole or (not doubtful and moments.inexact is None):
+        return TileProducts(moments.tile, *each, _SLOPES, moments.levels)
+    squares, residuals = (part[:, :columns] for part in (moments.scatter, residuals))
+    lost = squares < least
     if moments.inexact is not None:
         lost |= moments.inexact
     line = residuals == 0
     flat = squares == 0
     again, line = lost & ~flat, line & ~flat
-    if np.count_nonzero(line) <= _PATCHES_READ_AGAIN * patch.size / (len(patch) * slices.pixels):
+    pixels = moments.patch[0, :, :width].size
+    if np.count_nonzero(line) <= _PATCHES_READ_AGAIN * pixels / slices.pixels:
         again, straight = again | line, _SLOPES
+    done = TileProducts(moments.tile, *each, straight, moments.levels)
     ys, xs = map(np.ascontiguousarray, np.nonzero(again))
     if ys.size:
-        found.put(ys, xs, _in_two_passes(moments.raw, image.offset, pattern, ys, xs))
-    return replace(found, rounding=straight)
+        done.put(ys, xs, _in_two_passes(moments.raw, image.offset, pattern, ys, xs))
+    return done
 
 
 @jit
-def centre_products(
-    products: NDArray[np.float64],
-    totals: NDArray[np.float64],
+def take_products(
+    found: NDArray[np.complex128],
+    totals: NDArray[Any],
+    squares: NDArray[np.float64],
     origin: NDArray[np.float64],
     sums: NDArray[np.float64],
     pixels: float,
+    energy: float,
     exact: bool,
     whole: bool,
-) -> None:
-    """Make products of deviations from means out of products of greys with a pattern.
+    rounding: float,
+    least: float,
+    products: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+) -> int:
+    """Make products of deviations from means out of correlations of greys with a pattern.
 
-    About the window's centre: whole numbers, whatever the patch around it.
+    About the window's centre: whole numbers, whatever the patch around it. And tell what the
+    nearest straight line leaves of the squares of each window: what is no more than a share
+    `rounding` is 0, and products with what is flat are. Returns of how many windows, flat
+    ones apart, nothing is left, or squares are below `least`: 0 if `whole`.
 
     Parameters
     ----------
-    products : ndarray of shape (rows, columns), changed
-        Of greys less the origin of their channel; if `whole`, but for rounding, whole numbers.
-    totals : ndarray of shape (channels, rows, columns)
+    found : ndarray of shape (half of the rows, columns)
+        Products of the upper windows, and of the lower ones, with the pattern, greys being
+        less the origin of their channel; if `whole`, but for rounding, whole numbers.
+    totals : ndarray of shape (channels, rows, >= columns)
         Sums of the windows' greys over so many pixels.
+    squares : ndarray of shape (rows, >= columns)
     origin, sums : ndarray of shape (channels,)
         Sums of the pattern's planes.
+    energy : float
+        Squares of the pattern.
     exact : bool
         Whether greys are whole numbers.
+    products, residuals : ndarray of shape (rows, >= columns), filled
 
-    Plain twin: ``naive.covariance``.
+    Plain twin: ``naive.covariance``, ``naive.residual``.
     """
-    channels, rows, columns = totals.shape
-    for y in range(rows):
-        line = products[y]
+    half, columns = found.shape
+    inverse = 1.0 / pixels
+    share = 1.0 / energy if energy > 0 else 0.0
+    doubtful = 0
+    for y in range(products.shape[0]):
+        line, of_line, left = products[y], squares[y], residuals[y]
+        both = found[y % half]
+        if y < half:
+            for x in range(columns):
+                line[x] = both[x].real
+        else:
+            for x in range(columns):
+                line[x] = both[x].imag
         if whole:
             for x in range(columns):
                 line[x] = np.rint(line[x])
-        for c in range(channels):
-            of_line, total, middle = totals[c, y], sums[c], origin[c]
-            share = total / pixels
+        for c in range(origin.size):
+            of_channel, total, middle = totals[c, y], sums[c], origin[c]
+            part = total / pixels
             for x in range(columns):
-                centre = of_line[x] / pixels
+                centre = of_channel[x] * inverse
                 if exact:
                     centre = np.floor(centre + 0.5)
                 line[x] -= total * (centre - middle)
-                line[x] -= share * (of_line[x] - pixels * centre)
-
-
-@jit
-def find_residuals(
-    products: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    energy: float,
-    rounding: float,
-    out: NDArray[np.float64],
-) -> None:
-    """Tell what the nearest straight line leaves of the squares of each window.
-
-    What is no more than a share `rounding` is 0, and products with what is flat are.
-
-    Parameters
-    ----------
-    products, squares, out : ndarray of shape (rows, columns)
-        The last is filled.
-    energy : float
-        Squares of the template.
-
-    Plain twin: ``naive.residual``.
-    """
-    share = 1.0 / energy if energy > 0 else 0.0
-    for y in range(products.shape[0]):
-        of_line, squares_of_line, line = products[y], squares[y], out[y]
-        for x in range(of_line.size):
-            product, square = of_line[x], squares_of_line[x]
+                line[x] -= part * (of_channel[x] - pixels * centre)
+        for x in range(columns):
+            product, square = line[x], of_line[x]
             product = 0.0 if square == 0 else product
             rest = square - product * share * product
-            line[x] = 0.0 if rest <= rounding * square else rest
-            of_line[x] = product
+            left[x] = 0.0 if rest <= rounding * square else rest
+            line[x] = product
+        if not whole:
+            for x in range(columns):
+                doubtful += of_line[x] > 0 and (left[x] == 0 or of_line[x] < least)
+    return doubtful

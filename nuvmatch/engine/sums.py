@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 from .covers import ACCUMULATORS, Accumulator
-from .fourier import Correlator, error_bound, halves, single_error_bound
+from .fourier import ROWS_OF_A_SAMPLE, Correlator, error_bound, halves, single_error_bound
 from .images import Image
 from .moments import Moments, Recomputed, tile_moments
 from .plan import Method, make_plan
 from .programs import Programs, add_up
+from .projections import Projections
 from .threads import Tile, run, scratch
 
 
@@ -34,6 +35,7 @@ class TileSums(NamedTuple):
     unit: float | NDArray[np.float64] = 1.0  # by what greys were multiplied; (rows, columns)
 
 
+Inexact = NDArray[np.bool_] | None
 Score = Callable[[TileSums, NDArray[Any]], None]  # fills the tile's place in an array
 
 
@@ -49,6 +51,7 @@ def for_each_tile(
     out: NDArray[Any],
     n_threads: int,
     method: Method | None = None,
+    projections: Projections | None = None,
 ) -> None:
     """Fill a score map from slice sums, one tile after the other.
 
@@ -60,22 +63,32 @@ def for_each_tile(
         Fills the tile's place in the array that it is given beside the sums. These are
         overwritten later.
     out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
-    method : {"additions", "fourier"}, optional
-        The way to the sums; by default the cheaper one.
+    method : {"additions", "fourier", "projections"}, optional
+        The way to the sums, or the one without; by default the cheapest one.
+    projections : Projections, optional
+        By which windows are scored without sums, where that is cheaper.
     """
     accuracy = tolerance(out.dtype)
     if out.dtype == np.float32:
         image = image.rounded(programs.slices.mask.size)
-    plan = make_plan(image, programs, out.shape, method)
-    fill = partial(_add_up, programs, plan.searched)
-    if plan.method == "fourier":
-        fill = partial(_correlate, programs, plan.tile, accuracy)
+    plan = make_plan(image, programs, out.shape, method, projections)
+    sum_up = partial(_add_up, programs, plan.searched)
+    if plan.method != "additions":
+        sum_up = partial(_correlate, programs, plan.tile, accuracy)
+
+    def fill(moments: Moments) -> Inexact:
+        if plan.method == "projections" and projections is not None:
+            again = projections.fill(moments, plan.tile, accuracy, out)
+            if again is not None:
+                return again
+        sums, inexact = sum_up(moments)
+        tile, unit = moments.tile, moments.image.scale
+        score(TileSums(sums, moments.totals, moments.scatter, tile, tile.place, unit), out)
+        return inexact
 
     def task(tile: Tile) -> None:
         moments = tile_moments(image, programs, tile, accuracy, plan.inside, plan.lanes)
-        sums, inexact = fill(moments)
-        unit = moments.image.scale
-        score(TileSums(sums, moments.totals, moments.scatter, tile, tile.place, unit), out)
+        inexact = fill(moments)
         if inexact is not None and inexact.any():
             part = _in_a_row(moments.recompute(moments.slices, inexact), moments)
             scores = np.empty((1, part.tile.right), out.dtype)
@@ -92,9 +105,6 @@ def _in_a_row(windows: Recomputed, moments: Moments) -> TileSums:
     tile = Tile(0, 1, 0, windows.ys.size)
     sums, scatter, unit = windows.sums[:, None], windows.scatter[None], windows.unit[None]
     return TileSums(sums, totals, scatter, tile, place, unit)
-
-
-Inexact = NDArray[np.bool_] | None
 
 
 def _add_up(
@@ -117,25 +127,21 @@ def _correlate(
     Whole numbers come out rounded: in single precision, if that is certain to be right.
     """
     slices = moments.slices
-    rows, columns = moments.tile.shape
+    width = moments.tile.shape[1] + slices.shape[1] - 1
     integral = moments.patch.dtype != np.float64
     kind = ACCUMULATORS[moments.patch.dtype].wide
     sums = scratch.array("sums", (slices.counts.size, *moments.scatter.shape), kind)
-    patch = moments.patch[:, :, : columns + slices.shape[1] - 1]
-    origin = np.rint(patch.mean(axis=(1, 2))) if integral else np.zeros(len(patch))
-    parts = halves(patch, rows)
-    energy = max(
-        sum(energy_about(np.ascontiguousarray(part[c]), origin[c]) for part in parts)
-        for c in range(len(patch))
-    )  # contiguous, for one kernel to compile
-    counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
+    patch = moments.patch
+    origin = np.zeros(len(patch))
+    if integral:
+        origin = np.rint(patch[:, ::ROWS_OF_A_SAMPLE, :width].mean(axis=(1, 2)))
     half = -(-windows[0] // 2), windows[1]
-    if not (
-        patch.dtype == np.uint8
-        and single_error_bound(energy, counts, 0) < 1
-        and _read(moments, programs.correlator(half, np.float32), parts, origin, energy, sums)
-    ):
-        _read(moments, programs.correlator(half, np.float64), parts, origin, None, sums)
+    energy = None
+    if patch.dtype == np.uint8:
+        energy = _read(moments, programs.correlator(half, np.float32), origin, sums, single=True)
+    if energy is None:
+        energy = _read(moments, programs.correlator(half, np.float64), origin, sums) or 0.0
+    counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
     error = 0.0 if integral else error_bound(energy, counts)
     return sums, _inexact(moments, error, accuracy)
 
@@ -143,35 +149,37 @@ def _correlate(
 def _read(
     moments: Moments,
     correlator: Correlator,
-    parts: tuple[NDArray[Any], NDArray[Any]],
     origin: NDArray[np.float64],
-    energy: float | None,
     sums: NDArray[Any],
-) -> bool:
-    """Read slice sums off correlations; False if some may have been rounded wrongly.
+    *,
+    single: bool = False,
+) -> float | None:
+    """Read slice sums off correlations, and return the largest sum of squares of a channel.
 
-    That is in question if `energy` is given, of both parts of the patch less their origin: a
-    sum that was rounded to the wrong number is almost as far from it as the bound of its
-    error allows, less one.
+    In single precision None if some may have been rounded wrongly: a sum that was rounded to
+    the wrong number is almost as far from it as the bound of its error allows, less one.
     """
-    slices, integral = moments.slices, parts[0].dtype != np.float64
+    slices, integral = moments.slices, moments.patch.dtype != np.float64
     rows, columns = moments.tile.shape
+    width = columns + slices.shape[1] - 1
     for c, k in enumerate(slices.left_over):
         sums[k] = moments.totals[c]
-    last, farthest = -1, np.inf
+    last, most, energy = -1, 0.0, 0.0
     for which, k in enumerate(slices.summed):
         c = int(slices.channel_of_slice[k])
         if c != last:
-            spectrum = correlator.transform(parts[0][c], parts[1][c], origin=origin[c])
-            last = c
-        found = correlator.correlate(spectrum, which, (-(-rows // 2), columns))
+            parts, both = halves(moments.patch[c], rows), complex(origin[c], origin[c])
+            spectrum, energy = correlator.transform(*parts, columns=width, origin=both)
+            last, most = c, max(most, energy)
         count = int(slices.counts[k])
-        if energy is not None:
-            farthest = 1 - single_error_bound(energy, count, correlator.extreme())
+        if single and single_error_bound(energy, count, 0) >= 1:
+            return None
+        found = correlator.correlate(spectrum, which, (-(-rows // 2), columns))
         rest = sums[slices.left_over[c]]
-        if take_correlations(found, origin[c] * count, integral, farthest, sums[k], rest) > 0:
-            return False
-    return True
+        farthest = take_correlations(found, origin[c] * count, integral, sums[k], rest)
+        if single and farthest >= 1 - single_error_bound(energy, count, correlator.extreme()):
+            return None
+    return most
 
 
 def _inexact(moments: Moments, error: float, accuracy: float) -> Inexact:
@@ -186,34 +194,16 @@ def _inexact(moments: Moments, error: float, accuracy: float) -> Inexact:
 
 
 @jit
-def energy_about(patch: NDArray[Any], origin: float) -> float:
-    """Sum of squared differences of a patch (rows, columns) from its origin.
-
-    Plain twin: ``naive.energy``.
-    """
-    energy = 0.0
-    parts = np.zeros(patch.shape[1])
-    for y in range(patch.shape[0]):
-        greys = patch[y]
-        for x in range(greys.size):
-            parts[x] += (greys[x] - origin) ** 2
-    for part in parts:
-        energy += part
-    return energy
-
-
-@jit
 def take_correlations(
     found: NDArray[Any],
     origin: float,
     integral: bool,
-    farthest: float,
     sums: NDArray[Any],
     rest: NDArray[Any],
-) -> int:
+) -> float:
     """Put the sums of a slice in their place, and take them from what others leave over.
 
-    Returns how many were as far as `farthest` from the whole numbers that they became.
+    Returns how far they were, at most, from the whole numbers that they became.
 
     Parameters
     ----------
@@ -226,7 +216,7 @@ def take_correlations(
     Plain twin: ``naive.slice_sums``.
     """
     half, columns = found.shape
-    doubtful = 0
+    farthest = 0.0
     # One loop over views of either part takes twice the time: their stride is not seen.
     for y in range(half):
         both, upper, left = found[y], sums[y], rest[y]
@@ -234,7 +224,7 @@ def take_correlations(
             one = both[x].real
             if integral:
                 near = np.rint(one)
-                doubtful += abs(one - near) >= farthest
+                farthest = max(farthest, abs(one - near))
                 one = near
             upper[x] = one + origin
             left[x] -= one + origin
@@ -244,8 +234,8 @@ def take_correlations(
             one = both[x].imag
             if integral:
                 near = np.rint(one)
-                doubtful += abs(one - near) >= farthest
+                farthest = max(farthest, abs(one - near))
                 one = near
             lower[x] = one + origin
             left[x] -= one + origin
-    return doubtful
+    return farthest

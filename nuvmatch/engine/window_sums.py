@@ -105,13 +105,11 @@ def _by_transforms(
     shape, pixels = (like.shape[1], like.shape[2]), programs.slices.pixels
     correlator = programs.mask_correlator(shape)
     for c, plane in enumerate(patch):
-        powers = np.empty(plane.shape, np.complex128)
-        powers.real = plane
-        np.multiply(powers.real, powers.real, out=powers.imag)
-        mean = powers.mean()
-        origin = complex(np.rint(mean.real), np.rint(mean.imag))
-        powers -= origin
-        found = correlator.correlate(correlator.transform(powers), 0, shape)
+        numbers = plane.astype(np.float64)
+        powers = numbers * numbers
+        origin = complex(np.rint(numbers.mean()), np.rint(powers.mean()))
+        spectrum, _ = correlator.transform(numbers, powers, origin=origin)
+        found = correlator.correlate(spectrum, 0, shape)
         totals[c] = np.rint(found.real) + origin.real * pixels
         squares[c] = np.rint(found.imag) + origin.imag * pixels
     return totals, squares

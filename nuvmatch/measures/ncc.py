@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
+from .._jit import jit
 from .._settings import Settings
 from ..engine import Image, Pattern, TileProducts, for_each_product
 from .base import Scorer
@@ -65,17 +66,63 @@ class NCCScorer(Scorer):
         image = in_steps if pattern.integral else image
         for_each_product(image, pattern, partial(self._score, pattern), out, n_threads)
 
-    def score(self, tile: TileProducts) -> NDArray[np.float64]:
-        """Score windows from products with the template's greys."""
-        return self._score(self._pattern, tile)
+    def score(self, tile: TileProducts, out: NDArray[Any]) -> None:
+        """Fill a tile's place in an array, from products with the template's greys."""
+        self._score(self._pattern, tile, out)
 
-    def _score(self, pattern: Pattern, tile: TileProducts) -> NDArray[np.float64]:
-        """Score by what a straight line leaves: near 0, 1 - NCC itself would be rounding."""
-        with np.errstate(all="ignore"):  # of flat windows, which come out as NaN
-            share = tile.residuals / tile.squares
-            if self._squared:
-                return np.asarray(share)
-            ncc = tile.covariances / np.sqrt(tile.squares)
-            ncc /= np.sqrt(pattern.squares)
-            share /= 1 + ncc
-            return np.minimum(np.where(ncc > 0, share, 1 - ncc), 2)
+    def _score(self, pattern: Pattern, tile: TileProducts, out: NDArray[Any]) -> None:
+        score_ncc(
+            tile.squares,
+            tile.covariances,
+            tile.residuals,
+            pattern.squares,
+            self._squared,
+            out[tile.tile.top : tile.tile.bottom],
+            tile.tile.left,
+            tile.tile.shape[1],
+        )
+
+
+@jit
+def score_ncc(
+    squares: NDArray[np.float64],
+    covariances: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    energy: float,
+    squared: bool,
+    out: NDArray[Any],
+    first: int,
+    columns: int,
+) -> None:
+    """Score by what a straight line leaves: near 0, 1 - NCC itself would be rounding.
+
+    Parameters
+    ----------
+    squares, covariances, residuals : ndarray of shape (rows, >= columns)
+        Of each window. Where squares are 0 or NaN there is no evidence.
+    energy : float
+        Squares of the template.
+    squared : bool
+        Whether the score is ``1 - NCC²``.
+    out : ndarray of shape (rows, >= first + columns)
+        Rows of the score map, filled from column `first` on; NaN is no evidence.
+
+    Plain twin: ``naive.ncc_map``.
+    """
+    own = np.sqrt(energy)
+    share = 1 / own
+    for y in range(out.shape[0]):
+        line = out[y, first : first + columns]
+        of_line, products, left = squares[y], covariances[y], residuals[y]
+        if squared:
+            for x in range(columns):
+                line[x] = left[x] / of_line[x]
+        else:
+            for x in range(columns):
+                # One division: residual / squares / (1 + NCC), or 1 - NCC where it is negative.
+                root, product = np.sqrt(of_line[x]), products[x]
+                above, below = left[x], of_line[x] + product * (root * share)
+                if not product > 0:
+                    above, below = root * own - product, root * own
+                score = above / below
+                line[x] = 2.0 if score > 2 else score

@@ -17,6 +17,7 @@ from ..engine import (
     BestWindows,
     Image,
     Programs,
+    Projections,
     Slices,
     Stopping,
     TileSums,
@@ -319,7 +320,10 @@ class NUVScorer(Scorer):
     def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
         exactly = image.in_steps(self._slices.mask.size, out.dtype)
-        for_each_tile(exactly, self._programs, self._score_in(image), out, n_threads)
+        for_each_tile(
+            exactly, self._programs, self._score_in(image), out, n_threads,
+            projections=self._projections,
+        )  # fmt: skip
         if self._noise != 1:
             out /= self._noise
 
@@ -332,6 +336,13 @@ class NUVScorer(Scorer):
         if found is not None and self._noise != 1:
             found.scores[:] /= self._noise
         return found
+
+    @cached_property
+    def _projections(self) -> Projections | None:
+        """What scores by curves without slice sums; limits of the gain need these."""
+        if not isinstance(self.model, FewCurves) or self._limits is not None:
+            return None
+        return Projections(self._programs, self.model.curves, self.model.score_projections)
 
     @cached_property
     def _stopping(self) -> Stopping:

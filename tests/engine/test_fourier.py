@@ -1,12 +1,20 @@
 """Correlations by transforms: within the bounds of their error, however they are kept."""
 
+import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from patterns import all_windows
 
 from nuvmatch.engine import fourier
-from nuvmatch.engine.fourier import Correlator, error_bound, halves, single_error_bound
+from nuvmatch.engine.fourier import (
+    Correlator,
+    error_bound,
+    halves,
+    put_parts,
+    single_error_bound,
+    turn,
+)
 from nuvmatch.engine.prices import TRANSFORMS
 
 
@@ -16,7 +24,8 @@ def test_correlations_stay_within_the_bound(windows, precision, rng):
     patterns = rng.standard_normal((2, 5, 6))
     patches = rng.standard_normal((2, windows[0] + 4, windows[1] + 5))
     correlator = Correlator(patterns, windows, precision)
-    spectrum = correlator.transform(patches[0] + 3, patches[1] + 3, origin=3.0)
+    spectrum, energy = correlator.transform(patches[0] + 3, patches[1] - 2, origin=3 - 2j)
+    assert energy == pytest.approx((patches**2).sum())
     view = all_windows(patches[0] + 1j * patches[1], (5, 6))
     for which, pattern in enumerate(patterns):
         found = correlator.correlate(spectrum, which, windows)
@@ -28,30 +37,46 @@ def test_correlations_stay_within_the_bound(windows, precision, rng):
         assert abs(found - expected).max() <= bound
 
 
-def test_complex_numbers_are_two_patches_at_once(rng):
-    pattern, patches = rng.random((1, 3, 4)), rng.random((2, 9, 11))
-    correlator = Correlator(pattern, (7, 8))
-    one = correlator.correlate(correlator.transform(patches[0] + 1j * patches[1]), 0, (7, 8)).copy()
-    two = correlator.correlate(correlator.transform(patches[0], patches[1]), 0, (7, 8))
-    assert_array_equal(one, two)
-    assert_allclose(one.imag, (all_windows(patches[1], (3, 4)) * pattern[0]).sum(axis=(2, 3)))
+def test_columns_that_do_not_count_and_rows_that_are_not_there_are_0(rng):
+    plane, pattern = rng.integers(0, 256, (9, 14)).astype(np.uint8), rng.random((1, 3, 4))
+    upper, lower = halves(plane, 7)
+    assert (len(upper), len(lower)) == (6, 5)
+    correlator = Correlator(pattern, (4, 8))
+    spectrum, energy = correlator.transform(upper, lower, columns=11, origin=99 + 99j)
+    assert energy == sum(naive.energy(half[:, :11], 99) for half in (upper, lower))
+    found = correlator.correlate(spectrum, 0, (4, 8))
+    expected = (all_windows(plane[:, :11] - 99.0, (3, 4)) * pattern[0]).sum(axis=(2, 3))
+    assert_allclose(found.real, expected[:4])
+    assert_allclose(found.imag[:3], expected[4:])
 
 
-@pytest.mark.parametrize("rows", [1, 2, 7, 8])
-def test_sums_of_a_plane_are_put_together_from_its_halves(rows, rng):
-    patterns, plane = rng.random((2, 3, 4)), rng.random((rows + 2, 9))
-    upper, lower = halves(plane, rows)
-    assert len(upper) - 2 == -(-rows // 2)
-    assert len(lower) - 2 == rows // 2
-    found = Correlator(patterns, (-(-rows // 2), 6)).sums(plane, 1, (rows, 6))
-    assert_allclose(found, (all_windows(plane, (3, 4)) * patterns[1]).sum(axis=(2, 3)))
+def test_parts_are_put_together_as_complex_numbers(rng):
+    first, second = rng.integers(0, 256, (5, 7)), rng.integers(0, 256, (4, 7))
+    for kind in (np.complex64, np.complex128):
+        out = np.full((8, 9), np.nan, kind)
+        energy = put_parts(first, second, 6, 7 + 30j, out)
+        expected = np.zeros((8, 9), complex)
+        expected[:5, :6] += first[:, :6] - 7
+        expected[:4, :6] += 1j * (second[:, :6] - 30)
+        assert_array_equal(out, expected)
+        assert energy == naive.energy(first[:, :6], 7) + naive.energy(second[:, :6], 30)
+
+
+@pytest.mark.parametrize("lines", [0, 1, 8, 19])
+def test_lines_become_columns(lines, rng):
+    numbers = rng.random((lines, 12)) + 1j * rng.random((lines, 12))
+    out = np.zeros((10, 25), complex)
+    turn(numbers, out, 3)
+    assert_array_equal(out[:, 3 : 3 + lines], naive.turned(numbers)[:10])
+    assert not out[:, :3].any()
+    assert not out[:, 3 + lines :].any()
 
 
 def test_the_extreme_is_of_either_sign_and_part(rng):
     patch = rng.random((9, 9))
-    correlator = Correlator(-np.ones((1, 3, 3)), (7, 7))
-    correlator.correlate(correlator.transform(0.1 * patch, patch), 0, (7, 7))
-    assert correlator.extreme() >= all_windows(patch, (3, 3)).sum(axis=(2, 3)).max() - 1e-12
+    correlator = Correlator(-np.ones((1, 3, 3)), (7, 7), np.float32)
+    correlator.correlate(correlator.transform(0.1 * patch, patch)[0], 0, (7, 7))
+    assert correlator.extreme() >= all_windows(patch, (3, 3)).sum(axis=(2, 3)).max() - 1e-5
 
 
 def test_spectra_too_large_to_keep_are_made_anew(monkeypatch, rng):
@@ -60,7 +85,7 @@ def test_spectra_too_large_to_keep_are_made_anew(monkeypatch, rng):
     for most in (2**20, 0):
         monkeypatch.setattr(fourier, "_SPECTRA_BYTES_KEPT", most)
         correlator = Correlator(patterns, (7, 6))
-        spectrum = correlator.transform(patch)
+        spectrum, _ = correlator.transform(patch, 1 - patch)
         results.append([correlator.correlate(spectrum, i, (7, 6)).copy() for i in (0, 1)])
     assert_array_equal(*results)
 

@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from patterns import all_windows, moments_of, random_labels, scatter_of, slice_sums_of
+from patterns import all_windows, exact_moments, random_labels, scatter_of, slice_sums_of
 
 from nuvmatch.engine import Programs, Slices, Tile, plan, prepare
 from nuvmatch.engine.moments import (
@@ -58,7 +58,7 @@ def test_means_and_scatter_of_a_tile_are_those_of_the_loops(dtype, masked, rng):
     mask = np.ones((4, 5), bool)
     mask[rng.random((4, 5)) < 0.3] = not masked
     image, tile = prepare(pixels[None], None, 20), Tile(2, 11, 3, 14)
-    means, scatter, unit = moments_of(image, Slices.of_mask(mask, 1), tile).exact()
+    means, scatter, unit = exact_moments(image, Slices.of_mask(mask, 1), tile)
     for y, x in np.ndindex(9, 11):
         window = pixels[y + 2 : y + 6, x + 3 : x + 8].astype(float)
         assert means[0, y, x] == pytest.approx(window[mask].mean(), rel=1e-14)

@@ -9,6 +9,17 @@ from patterns import SHAPES
 from nuvmatch.engine import Pattern, for_each_product, prepare, products_at
 
 
+def product_map(image, pattern, shape, of_tile):
+    """Map of what is asked of the products of each tile, the tile's windows apart."""
+    out = np.empty(shape)
+
+    def put(tile, target):
+        target[tile.tile.place] = of_tile(tile)[:, : tile.tile.shape[1]]
+
+    for_each_product(image, pattern, put, out, 1)
+    return out
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float64])
 @pytest.mark.parametrize(("image", "window"), SHAPES[1:])
 def test_products_equal_the_loops(image, window, dtype, rng):
@@ -18,12 +29,11 @@ def test_products_equal_the_loops(image, window, dtype, rng):
     mask[0, 0] = True
     pattern = Pattern.from_greys(template[None], mask)
     prepared = prepare(pixels[None], None, mask.size)
-    out = np.empty(naive.map_shape(pixels, window))
 
     def true_products(tile):
         return tile.covariances / tile.unit / pattern.scale
 
-    for_each_product(prepared, pattern, true_products, out, 1)
+    out = product_map(prepared, pattern, naive.map_shape(pixels, window), true_products)
     expected = [naive.covariance(w, template, mask) for _, w in naive.windows(pixels, window)]
     assert_allclose(out.ravel(), expected, atol=1e-8)
 
@@ -38,14 +48,13 @@ def test_moments_come_with_the_products(rng):
         seen["means"] = tile.means.copy()
         return tile.squares / tile.unit**2
 
-    out = np.empty((9, 9))
-    for_each_product(prepare(pixels, None, 20), pattern, keep, out, 1)
+    out = product_map(prepare(pixels, None, 20), pattern, (9, 9), keep)
     image = np.moveaxis(pixels, 0, -1)
     expected = [naive.scatter(window, mask) for _, window in naive.windows(image, (4, 5))]
     assert_allclose(out.ravel(), expected, rtol=1e-12)
     for c in range(2):
         inner, _ = naive.inner_sums(pixels[c], mask)
-        assert_allclose(seen["means"][c], inner / mask.sum())
+        assert_allclose(seen["means"][c, :, :9], inner / mask.sum())
     assert pattern.squares / pattern.scale**2 == pytest.approx(
         naive.scatter(np.moveaxis(template, 0, -1), mask)
     )
@@ -55,9 +64,8 @@ def test_moments_come_with_the_products(rng):
 def test_no_evidence_is_zero_or_nan_in_squares(rng):
     pixels = rng.random((9, 12))
     pixels[:, :6], pixels[4, 10] = 3, np.nan
-    out = np.empty((7, 10))
     pattern = Pattern.from_greys(rng.random((1, 3, 3)), np.ones((3, 3), bool))
-    for_each_product(prepare(pixels[None], None, 9), pattern, lambda t: t.squares.copy(), out, 1)
+    out = product_map(prepare(pixels[None], None, 9), pattern, (7, 10), lambda t: t.squares)
     assert_array_equal(out[:, :4], 0)
     touched = np.zeros(out.shape, bool)
     touched[2:5, 8:] = True
@@ -71,10 +79,8 @@ def test_integer_products_are_the_same_in_any_surrounding(rng):
     pattern = Pattern.from_greys(template[None], np.ones((9, 12), bool))
 
     def covariances(part):
-        out = np.empty(naive.map_shape(part, (9, 12)))
-        prepared = prepare(part[None], None, 108)
-        for_each_product(prepared, pattern, lambda tile: tile.covariances, out, 1)
-        return out
+        prepared, shape = prepare(part[None], None, 108), naive.map_shape(part, (9, 12))
+        return product_map(prepared, pattern, shape, lambda tile: tile.covariances)
 
     assert_array_equal(covariances(pixels)[20:40, 31:50], covariances(pixels[20:48, 31:61]))
 
@@ -119,12 +125,12 @@ def test_what_a_straight_line_leaves_equals_the_loops(rng):
         pixels = rng.integers(0, 200, (14, 15)).astype(dtype)
         template, mask = rng.integers(0, 200, (4, 5)).astype(float), rng.random((4, 5)) < 0.9
         pixels[3:7, 8:13] = template
-        pattern, out = Pattern.from_greys(template[None], mask), np.empty((11, 11))
+        pattern = Pattern.from_greys(template[None], mask)
 
         def residuals(tile):
             return tile.residuals / tile.unit**2
 
-        for_each_product(prepare(pixels[None], None, 20), pattern, residuals, out, 1)
+        out = product_map(prepare(pixels[None], None, 20), pattern, (11, 11), residuals)
         expected = [naive.residual(w, template, mask) for _, w in naive.windows(pixels, (4, 5))]
         assert_allclose(out.ravel(), expected, rtol=1e-9, atol=1e-9)
         assert out[3, 8] == 0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..._jit import jit
 from ...binning import Curves
-from ...engine import TileSums
+from ...engine import TileProjections, TileSums
 from .constant import PiecewiseConstant
 
 # Curves that others make up but for this share of their length add nothing.
@@ -125,6 +125,22 @@ class FewCurves(PiecewiseConstant):
         """Fill a tile of a score map."""
         score_few_curves(self.curves, self.factors, *self.arguments(tile, out))
 
+    def score_projections(
+        self, tile: TileProjections, out: NDArray[Any], again: NDArray[np.bool_]
+    ) -> int:
+        """Do so from correlations with the curves; parameters are those of `Projections`."""
+        explained, left = np.empty((2, *again.shape))
+        explained[:] = 0
+        left[:] = tile.scatter[:, : again.shape[1]]
+        for i, found in enumerate(tile.each):
+            curve = i // tile.channels
+            factor = self.factors[curve] if i % tile.channels == tile.channels - 1 else np.inf
+            if curve + 1 < len(self.factors) and self.factors[curve + 1] == factor:
+                factor = np.inf  # the next one costs nothing
+            take_projection(found, tile.scatter, factor, explained, left)
+        place = out[tile.tile.top : tile.tile.bottom], tile.tile.left
+        return take_shares(left, tile.scatter, tile.error, tile.least, *place, again)
+
     def fit(self, means: NDArray[np.float64], scatter: float) -> NDArray[np.float64]:
         """Return the greys that the model has for the slices of a window."""
         fitted = means - self.deviations(means) / self.counts
@@ -222,3 +238,78 @@ def score_few_curves(
             line = out[y, first + left : first + left + n]
             for x in range(n):
                 line[x] = best[x] / variance[x] if variance[x] > 0.0 else np.nan
+
+
+@jit
+def take_projection(
+    found: NDArray[np.complex128],
+    scatter: NDArray[np.float64],
+    factor: float,
+    explained: NDArray[np.float64],
+    left: NDArray[np.float64],
+) -> None:
+    """Add what a curve explains of each window; what is left, times a factor, counts if less.
+
+    Parameters
+    ----------
+    found : ndarray of shape (half of the rows, columns)
+        Correlations of the upper windows, and as imaginary part of the lower ones.
+    scatter : ndarray of shape (rows, >= columns)
+    factor : float
+        Infinite: only add.
+    explained, left : ndarray of shape (rows, columns), changed
+
+    Plain twin: ``naive.few_curves_window``.
+    """
+    half = found.shape[0]
+    for y in range(explained.shape[0]):
+        both, variance, of_line, least = found[y % half], scatter[y], explained[y], left[y]
+        if y < half:
+            for x in range(both.size):
+                of_line[x] += both[x].real * both[x].real
+        else:
+            for x in range(both.size):
+                of_line[x] += both[x].imag * both[x].imag
+        if factor < np.inf:
+            for x in range(both.size):
+                least[x] = min(least[x], factor * (variance[x] - of_line[x]))
+
+
+@jit
+def take_shares(
+    left: NDArray[np.float64],
+    scatter: NDArray[np.float64],
+    error: float,
+    least: float,
+    out: NDArray[Any],
+    first: int,
+    again: NDArray[np.bool_],
+) -> int:
+    """Divide what is left by the scatter; mark, and count, what is in doubt.
+
+    Parameters
+    ----------
+    left : ndarray of shape (rows, columns)
+    scatter : ndarray of shape (rows, >= columns)
+        Where it is 0 or NaN there is no evidence.
+    error, least : float
+        As in `TileProjections`.
+    out : ndarray of shape (rows, >= first + columns)
+        Rows of the score map, filled from column `first` on; NaN is no evidence.
+    again : ndarray of shape (rows, columns), filled
+
+    Plain twin: ``naive.few_curves_window``.
+    """
+    number = 0
+    for y in range(left.shape[0]):
+        rest, variance, marks = left[y], scatter[y], again[y]
+        line = out[y, first : first + rest.size]
+        for x in range(rest.size):
+            whole = variance[x]
+            line[x] = rest[x] / whole if whole > 0.0 else np.nan
+            # Twice the error: what is within it of 0 may be 0.
+            within = rest[x] < 0.0 or rest[x] * rest[x] < 4 * error * error * whole
+            doubt = whole > 0.0 and (whole < least or within)
+            marks[x] = doubt
+            number += doubt
+    return number
