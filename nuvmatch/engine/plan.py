@@ -2,7 +2,7 @@
 
 import math
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from .fourier import (
     error_bound,
     fitting_tiles,
     price,
-    single_error_bound,
     transform_cost,
 )
 from .images import Image
@@ -29,9 +28,6 @@ Method = Literal["additions", "fourier"]
 _TILE_ROWS, _TILE_COLUMNS = 96, 1024
 _TILE_BYTES = 3 * 1024 * 1024
 
-# Standard deviation of the greys of a tile, to estimate whether single precision will do.
-_CONTRAST = 60
-
 
 class Plan(NamedTuple):
     """How slices are summed, and over how many windows at once."""
@@ -43,6 +39,7 @@ class Plan(NamedTuple):
     searched: Accumulator | None  # numbers of this kind are added by the cheapest additions,
     #                               those of others pixel by pixel
     inside: Inside
+    radix: float  # two sums come as the digits of one number to this base; 0: each by itself
 
 
 def make_plan(
@@ -64,10 +61,10 @@ def make_plan(
     searched = programs.worth_a_search(accumulator, windows, exact=image.exact)
     if method is None and not searched:
         method = "additions"
-    transforms = len(slices.summed) + slices.channels
+    numbers = tuple(len(programs.packs(radix)) + slices.channels for radix in (0, 2))
     counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
-    single = counts if image.form is np.uint8 else None
-    cost, tile = _transforms(slices.shape, transforms, shape, single)
+    reach = 0 if kind == np.float64 else image.magnitude - middle_of(image)
+    cost, tile, radix = _transforms(slices.shape, numbers, shape, counts, reach)
     if method is None:
         cost += READING * slices.counts.size
         additions = programs.estimated_cost(accumulator, image.magnitude) / 32
@@ -77,7 +74,12 @@ def make_plan(
     lanes = LANES if method == "additions" else 1
     todo = tiles(shape, *tile, lanes)
     inside = inside_way(image, programs, todo)
-    return Plan(method, tile, todo, lanes, accumulator if searched else None, inside)
+    return Plan(method, tile, todo, lanes, accumulator if searched else None, inside, radix)
+
+
+def middle_of(image: Image) -> int:
+    """Return a whole number amid those in patches, whatever is in them."""
+    return image.magnitude // 2 if image.exact else 0
 
 
 def inside_way(image: Image, programs: Programs, todo: list[Tile]) -> Inside:
@@ -111,25 +113,32 @@ def addition_tile(slices: int) -> tuple[int, int]:
 def product_tile(template: tuple[int, int], shape: tuple[int, int], parts: int) -> tuple[int, int]:
     """Rows and columns of a tile, at most, whose rows are correlated in so many parts."""
     return min(
-        (price(sides, np.float64) * numbers, tile)
+        (price(sides) * numbers, tile)
         for tile, sides, numbers in fitting_tiles(template, shape, parts)
     )[1]
 
 
 @lru_cache(maxsize=64)
 def _transforms(
-    template: tuple[int, int], transforms: int, shape: tuple[int, int], single: int | None
-) -> tuple[float, tuple[int, int]]:
-    """Picoseconds a window by Fourier transforms, and the windows of a tile: the best.
+    template: tuple[int, int], numbers: tuple[int, int], shape: tuple[int, int],
+    counts: int, reach: int,
+) -> tuple[float, tuple[int, int], float]:  # fmt: skip
+    """Picoseconds a window by Fourier transforms, the windows of a tile, and the radix: the best.
 
-    `single` are the pixels of a pair of slices; None if single precision will not do.
+    Parameters
+    ----------
+    numbers : (int, int)
+        How many transforms there are, if each slice is summed by itself, and if two are at once.
+    counts, reach : int
+        Pixels of a slice, and their whole numbers less the middle, at most; a reach of 0 is
+        one of floats.
     """
+    radix = 2.0 ** (2 * counts * reach).bit_length()
+    energy = counts * (1 + radix**2)
     found = []
-    for tile, sides, numbers in fitting_tiles(template, shape, 2):
-        precision: type[Any] = np.float64
-        if single is not None:
-            squares = 2 * math.prod(sides) * _CONTRAST**2
-            if single_error_bound(squares, single, single * _CONTRAST) <= 1:
-                precision = np.float32
-        found.append((price(sides, precision) * numbers * transforms, tile))
+    for tile, sides, share in fitting_tiles(template, shape, 2):
+        error = error_bound(2 * math.prod(sides) * reach**2, energy)
+        packed = reach > 0 and error < SURE_TO_ROUND_RIGHT
+        cost = price(sides) * share * numbers[packed]
+        found.append((cost, tile, radix if packed else 0.0))
     return min(found)
