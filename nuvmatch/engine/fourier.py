@@ -13,21 +13,14 @@ from .._jit import jit
 from .prices import TRANSFORMS
 from .threads import scratch
 
-# |error of a correlation| <= ERROR_OF_NORMS * |patch| * |pattern| (Euclidean norms) in
-# double precision. Over photographs, noise, waves, steps, stripes and rings of all sizes the
-# largest seen was a seventh of it.
+# |error of a correlation| <= ERROR_OF_NORMS * |patch| * |pattern| (Euclidean norms). Over
+# photographs, noise, waves, steps, stripes and rings of all sizes the largest seen was a
+# seventh of it.
 ERROR_OF_NORMS = 2.0**-48
 
-# In single precision the bound knows the largest correlation too: waves that fill patch and
-# pattern alike are the worst. The largest error seen was three quarters of it.
-_SINGLE, _SHARE_OF_NORMS, _SHARE_OF_EXTREME = 2.0**-24, 0.5, 12
-
-# Correlations of whole numbers in double precision are rounded to whole numbers where the
-# bound of their error is below this; 0.5 would do.
+# Correlations of whole numbers are rounded to whole numbers where the bound of their error is
+# below this; 0.5 would do.
 SURE_TO_ROUND_RIGHT = 0.45
-
-# One row of a patch in so many tells what its greys are about.
-ROWS_OF_A_SAMPLE = 8
 
 # Tiles are cut to keep this many threads busy, however many there are: scores must not
 # depend on the number of threads.
@@ -38,6 +31,8 @@ _WINDOWS_AT_ONCE = 2**19
 
 _SPECTRA_BYTES_KEPT = 128 * 2**20
 
+_COMPLEX = np.dtype(np.complex128)
+
 # So many lines of a product of spectra stay in the second-level cache on their way back.
 _LINES_AT_ONCE = 64
 
@@ -45,27 +40,25 @@ _LINES_AT_ONCE = 64
 class Correlator:
     """Correlates patches of real numbers with patterns, two at once: as one of complex numbers.
 
+    OpenCV transforms lines twice as fast as columns. So lines are transformed, become columns,
+    and are transformed once more; spectra are left that way. Lines of zeros, and those of which
+    no window is made, are not transformed at all.
+
     Parameters
     ----------
     patterns : ndarray of shape (n, h, w), real
     windows : (int, int)
         Rows and columns of the windows of a patch, at most.
-    precision : {np.float32, np.float64}
     """
 
-    def __init__(
-        self, patterns: NDArray[Any], windows: tuple[int, int], precision: type[Any] = np.float64
-    ) -> None:
+    def __init__(self, patterns: NDArray[Any], windows: tuple[int, int]) -> None:
         self._patterns = patterns
-        self._complex = np.dtype(np.complex64 if precision is np.float32 else np.complex128)
-        # OpenCV is fast in both directions at once in single precision, along rows in double.
-        self._by_rows = precision is not np.float32
         self._sides = tuple(
             _transform_side(extent + side - 1)
             for extent, side in zip(windows, patterns.shape[1:], strict=True)
         )
         self._spectra = None
-        if len(patterns) * math.prod(self._sides) * self._complex.itemsize <= _SPECTRA_BYTES_KEPT:
+        if len(patterns) * math.prod(self._sides) * _COMPLEX.itemsize <= _SPECTRA_BYTES_KEPT:
             self._spectra = [self._spectrum(which).copy() for which in range(len(patterns))]
 
     def transform(
@@ -94,11 +87,10 @@ class Correlator:
         energy : float
             Sum of squares of both patches less their origins.
         """
-        space = self._space("patch")
-        rows = len(first) if self._by_rows else len(space)
+        space = self._space("patch", len(first))
         columns = first.shape[1] if columns is None else columns
-        energy = put_parts(first, second, columns, complex(origin), space[:rows])
-        return self._forward(space, len(first)), energy
+        energy = put_parts(first, second, columns, complex(origin), space)
+        return self._forward(space, "spectrum"), energy
 
     def correlate(
         self, spectrum: NDArray[Any], which: int, windows: tuple[int, int]
@@ -111,58 +103,40 @@ class Correlator:
             The next call, and the next transform, overwrites it.
         """
         pattern = self._spectrum(which)
-        if not self._by_rows:
-            product = self._space("product")
-            np.multiply(spectrum, pattern, out=product)
-            _transform(product, cv2.DFT_INVERSE)
-            return product[: windows[0], : windows[1]]
-        found = self._space("patch")[: windows[0]]
+        found = self._space("patch", windows[0])
         for start in range(0, len(spectrum), _LINES_AT_ONCE):
             lines = slice(start, start + _LINES_AT_ONCE)
-            shape = spectrum[lines].shape
-            product = scratch.array("product transform", shape, self._complex)
+            product = scratch.array("product", spectrum[lines].shape, _COMPLEX)
             np.multiply(spectrum[lines], pattern[lines], out=product)
-            _transform(product, cv2.DFT_INVERSE | cv2.DFT_ROWS)
+            _transform(product, cv2.DFT_INVERSE)
             turn(product, found, start)
-        _transform(found, cv2.DFT_INVERSE | cv2.DFT_ROWS)
+        _transform(found, cv2.DFT_INVERSE)
         return found[:, : windows[1]]
-
-    def extreme(self) -> float:
-        """Largest magnitude of the last result's parts, beyond the windows too.
-
-        In single precision.
-        """
-        product = self._space("product")
-        parts = product.view(product.real.dtype)
-        return float(max(parts.max(), -parts.min()))
 
     def _spectrum(self, which: int) -> NDArray[Any]:
         """Spectrum of a pattern, as the inverse will need it: turned round, and scaled."""
         if self._spectra is not None:
             return self._spectra[which]
-        space = self._space("pattern")
-        space[:] = 0
         pattern = self._patterns[which]
-        space[: pattern.shape[0], : pattern.shape[1]] = pattern
-        spectrum = self._forward(space, len(pattern), "spectrum of pattern")
+        space = self._space("pattern", len(pattern))
+        space[:] = 0
+        space[:, : pattern.shape[1]] = pattern
+        spectrum = self._forward(space, "spectrum of pattern")
         np.conj(spectrum, out=spectrum)
         spectrum /= spectrum.size
         return spectrum
 
-    def _forward(self, space: NDArray[Any], rows: int, name: str = "spectrum") -> NDArray[Any]:
-        """Transform numbers, 0 beyond so many rows: in their place, or a place of that name."""
-        if not self._by_rows:
-            _transform(space, 0)
-            return space
-        _transform(space[:rows], cv2.DFT_ROWS)
-        spectrum = scratch.array(f"{name} transform", self._sides[::-1], self._complex)
-        turn(space[:rows], spectrum, 0)
-        spectrum[:, rows:] = 0
-        _transform(spectrum, cv2.DFT_ROWS)
+    def _forward(self, space: NDArray[Any], name: str) -> NDArray[Any]:
+        """Transform the first rows, beyond which all is 0: columns become lines."""
+        _transform(space, 0)
+        spectrum = scratch.array(name, self._sides[::-1], _COMPLEX)
+        turn(space, spectrum, 0)
+        spectrum[:, len(space) :] = 0
+        _transform(spectrum, 0)
         return spectrum
 
-    def _space(self, name: str) -> NDArray[Any]:
-        return scratch.array(f"{name} transform", self._sides, self._complex)
+    def _space(self, name: str, rows: int) -> NDArray[Any]:
+        return scratch.array(f"{name} transform", (rows, self._sides[1]), _COMPLEX)
 
 
 def halves(plane: NDArray[Any], rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -172,9 +146,9 @@ def halves(plane: NDArray[Any], rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _transform(numbers: NDArray[Any], flags: int) -> None:
-    """Transform complex numbers in their place, as two channels: OpenCV has no other."""
-    parts = numbers.view(numbers.real.dtype).reshape(*numbers.shape, 2)
-    cv2.dft(parts, parts, flags)
+    """Transform each line in its place, of two channels: OpenCV has no complex numbers."""
+    parts = numbers.view(np.float64).reshape(*numbers.shape, 2)
+    cv2.dft(parts, parts, flags | cv2.DFT_ROWS)
 
 
 @jit
@@ -243,23 +217,16 @@ def error_bound(energy: float, pattern_energy: float) -> float:
     return ERROR_OF_NORMS * math.sqrt(energy * pattern_energy)
 
 
-def single_error_bound(energy: float, pattern_energy: float, extreme: float) -> float:
-    """Error in single precision, given the largest magnitude of a result."""
-    norms = math.sqrt(energy * pattern_energy)
-    return _SINGLE * (_SHARE_OF_NORMS * norms + _SHARE_OF_EXTREME * extreme)
-
-
 def transform_cost(patch: tuple[int, ...], windows: tuple[int, ...]) -> float:
-    """Picoseconds a window for a transform of a patch and back, in double precision."""
+    """Picoseconds a window for a transform of a patch and back."""
     sides = [_transform_side(extent) for extent in patch]
-    return 2 * price(sides, np.float64) * math.prod(sides) / math.prod(windows)
+    return 2 * price(sides) * math.prod(sides) / math.prod(windows)
 
 
-def price(sides: Sequence[int], precision: type[Any]) -> float:
+def price(sides: Sequence[int]) -> float:
     """Picoseconds for each number of a transform with these sides."""
-    which = (np.float32, np.float64).index(precision)
     nearest = [min(TRANSFORMS, key=lambda known: abs(known - side)) for side in sides]
-    return sum(TRANSFORMS[side][which] for side in nearest) / len(nearest)
+    return sum(TRANSFORMS[side] for side in nearest) / len(nearest)
 
 
 def fitting_tiles(

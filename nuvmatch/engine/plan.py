@@ -1,8 +1,9 @@
 """Which way to the sums of an image is the cheapest: decided once for a map."""
 
 import math
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from .fourier import (
     error_bound,
     fitting_tiles,
     price,
-    single_error_bound,
     transform_cost,
 )
 from .images import Image
@@ -30,9 +30,6 @@ Method = Literal["additions", "fourier", "projections"]
 _TILE_ROWS, _TILE_COLUMNS = 96, 1024
 _TILE_BYTES = 3 * 1024 * 1024
 
-# Standard deviation of the greys of a tile, to estimate whether single precision will do.
-_CONTRAST = 60
-
 
 class Plan(NamedTuple):
     """How slices are summed, and over how many windows at once."""
@@ -44,6 +41,7 @@ class Plan(NamedTuple):
     searched: Accumulator | None  # numbers of this kind are added by the cheapest additions,
     #                               those of others pixel by pixel
     inside: Inside
+    radix: float  # two sums come as the digits of one number to this base; 0: each by itself
 
 
 def make_plan(
@@ -64,34 +62,62 @@ def make_plan(
     projections : Projections, optional
         That do without slice sums.
     """
-    slices = programs.slices
-    kind = np.dtype(image.form if image.form in (np.uint8, np.int32) else np.float64)
-    accumulator = ACCUMULATORS[kind]
+    form = image.form if image.form in (np.uint8, np.int32) else np.float64
+    accumulator = ACCUMULATORS[np.dtype(form)]
     windows = shape[0] * shape[1]
     searched = programs.worth_a_search(accumulator, windows, exact=image.exact)
     if method is None and not searched:
         method = "additions"
-    transforms = len(slices.summed) + slices.channels
-    counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
-    single = counts if image.form is np.uint8 else None
-    cost, tile = _transforms(slices.shape, transforms, shape, single)
-    tiles_of: dict[Method, tuple[int, int]] = {
-        "additions": addition_tile(slices.counts.size), "fourier": tile,
-    }  # fmt: skip
-    costs: dict[Method, float] = {
-        "additions": programs.estimated_cost(accumulator, image.magnitude) / 32,
-        "fourier": cost + READING * slices.counts.size,
+    ways: dict[Method, Callable[[], _Way]] = {
+        "additions": partial(_by_additions, image, programs, accumulator, method is None),
+        "fourier": partial(_by_transforms, image, programs, shape),
     }
     if projections is not None:
-        transforms = projections.number + slices.channels
-        cost, tiles_of["projections"] = _transforms(slices.shape, transforms, shape, None)
-        costs["projections"] = cost + READING * projections.number
-    chosen = method or min(costs, key=lambda one: costs[one])
-    tile = tiles_of[chosen]
+        ways["projections"] = partial(_by_projections, projections, shape)
+    found = {name: ways[name]() for name in (ways if method is None else [method])}
+    chosen: Method = min(found, key=lambda name: found[name].cost)
+    _, tile, radix = found[chosen]
     lanes = LANES if chosen == "additions" else 1
     todo = tiles(shape, *tile, lanes)
     inside = inside_way(image, programs, todo)
-    return Plan(chosen, tile, todo, lanes, accumulator if searched else None, inside)
+    return Plan(chosen, tile, todo, lanes, accumulator if searched else None, inside, radix)
+
+
+class _Way(NamedTuple):
+    """A way to a score map."""
+
+    cost: float  # picoseconds a window
+    tile: tuple[int, int]
+    radix: float = 0.0
+
+
+def _by_additions(
+    image: Image, programs: Programs, accumulator: Accumulator, price_asked: bool
+) -> _Way:
+    cost = programs.estimated_cost(accumulator, image.magnitude) / 32 if price_asked else 0.0
+    return _Way(cost, addition_tile(programs.slices.counts.size))
+
+
+def _by_transforms(image: Image, programs: Programs, shape: tuple[int, int]) -> _Way:
+    slices = programs.slices
+    numbers = tuple(len(programs.packs(radix)) + slices.channels for radix in (0, 2))
+    counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
+    whole = image.form in (np.uint8, np.int32)
+    reach = image.magnitude - middle_of(image) if whole else 0
+    cost, tile, radix = _transforms(slices.shape, numbers, shape, counts, reach)
+    return _Way(cost + READING * slices.counts.size, tile, radix)
+
+
+def _by_projections(projections: Projections, shape: tuple[int, int]) -> _Way:
+    slices = projections.programs.slices
+    number = projections.number + slices.channels
+    cost, tile, _ = _transforms(slices.shape, (number, number), shape, 0, 0)
+    return _Way(cost + READING * projections.number, tile)
+
+
+def middle_of(image: Image) -> int:
+    """Return a whole number amid those in patches, whatever is in them."""
+    return image.magnitude // 2 if image.exact else 0
 
 
 def inside_way(image: Image, programs: Programs, todo: list[Tile]) -> Inside:
@@ -125,25 +151,32 @@ def addition_tile(slices: int) -> tuple[int, int]:
 def product_tile(template: tuple[int, int], shape: tuple[int, int], parts: int) -> tuple[int, int]:
     """Rows and columns of a tile, at most, whose rows are correlated in so many parts."""
     return min(
-        (price(sides, np.float64) * numbers, tile)
+        (price(sides) * numbers, tile)
         for tile, sides, numbers in fitting_tiles(template, shape, parts)
     )[1]
 
 
 @lru_cache(maxsize=64)
 def _transforms(
-    template: tuple[int, int], transforms: int, shape: tuple[int, int], single: int | None
-) -> tuple[float, tuple[int, int]]:
-    """Picoseconds a window by Fourier transforms, and the windows of a tile: the best.
+    template: tuple[int, int], numbers: tuple[int, int], shape: tuple[int, int],
+    counts: int, reach: int,
+) -> tuple[float, tuple[int, int], float]:  # fmt: skip
+    """Picoseconds a window by Fourier transforms, the windows of a tile, and the radix: the best.
 
-    `single` are the pixels of a pair of slices; None if single precision will not do.
+    Parameters
+    ----------
+    numbers : (int, int)
+        How many transforms there are, if each slice is summed by itself, and if two are at once.
+    counts, reach : int
+        Pixels of a slice, and their whole numbers less the middle, at most; a reach of 0 is
+        one of floats.
     """
+    radix = 2.0 ** (2 * counts * reach).bit_length()
+    energy = counts * (1 + radix**2)
     found = []
-    for tile, sides, numbers in fitting_tiles(template, shape, 2):
-        precision: type[Any] = np.float64
-        if single is not None:
-            squares = 2 * math.prod(sides) * _CONTRAST**2
-            if single_error_bound(squares, single, single * _CONTRAST) <= 1:
-                precision = np.float32
-        found.append((price(sides, precision) * numbers * transforms, tile))
+    for tile, sides, share in fitting_tiles(template, shape, 2):
+        error = error_bound(2 * math.prod(sides) * reach**2, energy)
+        packed = reach > 0 and error < SURE_TO_ROUND_RIGHT
+        cost = price(sides) * share * numbers[packed]
+        found.append((cost, tile, radix if packed else 0.0))
     return min(found)

@@ -23,24 +23,23 @@ ADDITIONS = {
     "float64": AdditionPrices(2000, 2000, 4000, 45000),
 }
 
-# Picoseconds for each number of a square transform of that side, in single and in double
-# precision, with the product before it and the reading of two slices after it. Patches are
-# padded to these sides: others, those with high powers of 2 and of 5 above all, take up to
-# twice the time.
+# Picoseconds for each number of a square transform of that side, with the product before it and
+# the reading of slices after it. Patches are padded to these sides: others, those with high
+# powers of 2 and of 5 above all, take up to twice the time.
 TRANSFORMS = {
-    160: (5600, 8100),
-    192: (5100, 8600),
-    240: (4700, 7700),
-    288: (4800, 7900),
-    320: (5300, 8800),
-    384: (4500, 10200),
-    480: (5000, 10900),
-    576: (5800, 11100),
-    640: (5400, 13300),
-    720: (6200, 13300),
-    800: (7300, 13600),
-    960: (7000, 12300),
-    1152: (8000, 14400),
+    160: 6100,
+    192: 6400,
+    240: 5800,
+    288: 5900,
+    320: 6600,
+    384: 7600,
+    480: 8200,
+    576: 8300,
+    640: 10000,
+    720: 10000,
+    800: 10200,
+    960: 9200,
+    1152: 10800,
 }
 
 # Picoseconds for a window and slice, to read and score slices that have left the cache.

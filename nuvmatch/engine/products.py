@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 from .additions import LANES
-from .fourier import ROWS_OF_A_SAMPLE, Correlator, error_bound, halves
+from .fourier import Correlator, error_bound, halves
 from .images import Image, unit_scale
 from .moments import Moments, tile_moments
 from .plan import inside_way, product_tile
@@ -35,6 +35,9 @@ _ERRORS = 4
 # Windows that leave no more than that are done again one by one, unless that reads the pixels
 # of the patch more often than this: of a ramp, all windows are straight lines.
 _PATCHES_READ_AGAIN = 16
+
+# One row of a patch in so many tells what its greys are about.
+_ROWS_OF_A_SAMPLE = 8
 
 # Windows of a list are done together within blocks of so many rows and columns, so many at once.
 _BLOCK, _AT_ONCE = 256, 4096
@@ -272,7 +275,7 @@ def _tile_products(
     width, half = columns + slices.shape[1] - 1, -(-rows // 2)
     origin = np.zeros(len(moments.patch))
     if image.exact:
-        origin = np.rint(moments.patch[:, ::ROWS_OF_A_SAMPLE, :width].mean(axis=(1, 2)))
+        origin = np.rint(moments.patch[:, ::_ROWS_OF_A_SAMPLE, :width].mean(axis=(1, 2)))
     found, energy = np.zeros((), np.complex128), 0.0
     for c, plane in enumerate(moments.patch):
         both = complex(origin[c], origin[c])

@@ -123,20 +123,31 @@ class Programs:
         )
         return 3 * price / 32
 
-    def correlator(self, windows: tuple[int, int], precision: type[Any]) -> Correlator:
-        """Return what correlates patches of so many windows with the slices to be summed."""
+    def packs(self, radix: float) -> list[Indices]:
+        """Put slices of a channel together that are summed at once: two, or each by itself."""
+        slices, size = self.slices, 2 if radix else 1
+        summed = np.array(slices.summed, np.int64)
+        own = [summed[slices.channel_of_slice[summed] == c] for c in range(slices.channels)]
+        return [part[i : i + size] for part in own for i in range(0, part.size, size)]
+
+    def correlator(self, windows: tuple[int, int], radix: float) -> Correlator:
+        """Return what correlates patches of so many windows with the slices to be summed.
+
+        With those that come together one after the other; the second is times the radix.
+        """
         slices = self.slices
         firsts = np.cumsum([0, *slices.slices_per_channel])
 
-        def make() -> Correlator:
-            channels = slices.channel_of_slice[slices.summed]
-            patterns = [
-                slices.labels[c] == k - firsts[c]
-                for k, c in zip(slices.summed, channels, strict=True)
-            ]
-            return Correlator(np.array(patterns).reshape(-1, *slices.shape), windows, precision)
+        def pattern(pack: Indices) -> NDArray[np.float64]:
+            c = slices.channel_of_slice[pack[0]]
+            worth = zip(pack - firsts[c], (1.0, radix), strict=False)
+            return np.asarray(sum(one * (slices.labels[c] == k) for k, one in worth))
 
-        return self.keep_correlator(("slices", windows, precision), make)
+        def make() -> Correlator:
+            patterns = [pattern(pack) for pack in self.packs(radix)]
+            return Correlator(np.array(patterns).reshape(-1, *slices.shape), windows)
+
+        return self.keep_correlator(("slices", windows, radix), make)
 
     def mask_correlator(self, windows: tuple[int, int]) -> Correlator:
         """Return what correlates tiles of so many windows with the mask."""

@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .fourier import ROWS_OF_A_SAMPLE, Correlator, error_bound, halves
+from .fourier import Correlator, error_bound, halves
 from .moments import Moments
 from .programs import Programs
 from .threads import Tile
+
+# One row of a patch in so many tells what its greys are about.
+_ROWS_OF_A_SAMPLE = 8
 
 # Share of a tile's windows up to which these are done again one by one.
 _SHARE_AGAIN = 1 / 64
@@ -114,7 +117,7 @@ class Projections:
         width = columns + moments.slices.shape[1] - 1
         spectra, most = [], 0.0
         for plane in moments.patch:
-            origin = float(np.rint(plane[::ROWS_OF_A_SAMPLE, :width].mean()))
+            origin = float(np.rint(plane[::_ROWS_OF_A_SAMPLE, :width].mean()))
             spectrum, energy = correlator.transform(
                 *halves(plane, rows), columns=width, origin=complex(origin, origin)
             )

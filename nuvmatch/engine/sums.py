@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 from .covers import ACCUMULATORS, Accumulator
-from .fourier import ROWS_OF_A_SAMPLE, Correlator, error_bound, halves, single_error_bound
+from .fourier import error_bound, halves
 from .images import Image
 from .moments import Moments, Recomputed, tile_moments
-from .plan import Method, make_plan
+from .plan import Method, make_plan, middle_of
 from .programs import Programs, add_up
 from .projections import Projections
 from .threads import Tile, run, scratch
@@ -74,7 +74,7 @@ def for_each_tile(
     plan = make_plan(image, programs, out.shape, method, projections)
     sum_up = partial(_add_up, programs, plan.searched)
     if plan.method != "additions":
-        sum_up = partial(_correlate, programs, plan.tile, accuracy)
+        sum_up = partial(_correlate, programs, plan.tile, plan.radix, accuracy)
 
     def fill(moments: Moments) -> Inexact:
         if plan.method == "projections" and projections is not None:
@@ -120,66 +120,36 @@ def _add_up(
 
 
 def _correlate(
-    programs: Programs, windows: tuple[int, int], accuracy: float, moments: Moments
+    programs: Programs, windows: tuple[int, int], radix: float, accuracy: float, moments: Moments
 ) -> tuple[NDArray[Any], Inexact]:
     """Sum slices by correlation; the largest of each channel is what the others leave over.
 
-    Whole numbers come out rounded: in single precision, if that is certain to be right.
+    Whole numbers come out rounded.
     """
-    slices = moments.slices
-    width = moments.tile.shape[1] + slices.shape[1] - 1
+    slices, image = moments.slices, moments.image
+    rows, columns = moments.tile.shape
     integral = moments.patch.dtype != np.float64
+    radix = radix if integral else 0.0
     kind = ACCUMULATORS[moments.patch.dtype].wide
     sums = scratch.array("sums", (slices.counts.size, *moments.scatter.shape), kind)
-    patch = moments.patch
-    origin = np.zeros(len(patch))
-    if integral:
-        origin = np.rint(patch[:, ::ROWS_OF_A_SAMPLE, :width].mean(axis=(1, 2)))
-    half = -(-windows[0] // 2), windows[1]
-    energy = None
-    if patch.dtype == np.uint8:
-        energy = _read(moments, programs.correlator(half, np.float32), origin, sums, single=True)
-    if energy is None:
-        energy = _read(moments, programs.correlator(half, np.float64), origin, sums) or 0.0
+    for c, k in enumerate(slices.left_over):
+        sums[k] = moments.totals[c]
+    middle = float(middle_of(image)) if integral else 0.0
+    half, width = -(-rows // 2), columns + slices.shape[1] - 1
+    correlator = programs.correlator((-(-windows[0] // 2), windows[1]), radix)
+    last, energy = -1, 0.0
+    for which, pack in enumerate(programs.packs(radix)):
+        c = int(slices.channel_of_slice[pack[0]])
+        if c != last:
+            parts, both = halves(moments.patch[c], rows), complex(middle, middle)
+            spectrum, own = correlator.transform(*parts, columns=width, origin=both)
+            last, energy = c, max(energy, own)
+        found = correlator.correlate(spectrum, which, (half, columns))
+        origins = np.asarray(middle * slices.counts[pack], np.float64)
+        take_correlations(found, origins, radix, integral, pack, sums, slices.left_over[c])
     counts = max((int(slices.counts[k]) for k in slices.summed), default=0)
     error = 0.0 if integral else error_bound(energy, counts)
     return sums, _inexact(moments, error, accuracy)
-
-
-def _read(
-    moments: Moments,
-    correlator: Correlator,
-    origin: NDArray[np.float64],
-    sums: NDArray[Any],
-    *,
-    single: bool = False,
-) -> float | None:
-    """Read slice sums off correlations, and return the largest sum of squares of a channel.
-
-    In single precision None if some may have been rounded wrongly: a sum that was rounded to
-    the wrong number is almost as far from it as the bound of its error allows, less one.
-    """
-    slices, integral = moments.slices, moments.patch.dtype != np.float64
-    rows, columns = moments.tile.shape
-    width = columns + slices.shape[1] - 1
-    for c, k in enumerate(slices.left_over):
-        sums[k] = moments.totals[c]
-    last, most, energy = -1, 0.0, 0.0
-    for which, k in enumerate(slices.summed):
-        c = int(slices.channel_of_slice[k])
-        if c != last:
-            parts, both = halves(moments.patch[c], rows), complex(origin[c], origin[c])
-            spectrum, energy = correlator.transform(*parts, columns=width, origin=both)
-            last, most = c, max(most, energy)
-        count = int(slices.counts[k])
-        if single and single_error_bound(energy, count, 0) >= 1:
-            return None
-        found = correlator.correlate(spectrum, which, (-(-rows // 2), columns))
-        rest = sums[slices.left_over[c]]
-        farthest = take_correlations(found, origin[c] * count, integral, sums[k], rest)
-        if single and farthest >= 1 - single_error_bound(energy, count, correlator.extreme()):
-            return None
-    return most
 
 
 def _inexact(moments: Moments, error: float, accuracy: float) -> Inexact:
@@ -195,47 +165,53 @@ def _inexact(moments: Moments, error: float, accuracy: float) -> Inexact:
 
 @jit
 def take_correlations(
-    found: NDArray[Any],
-    origin: float,
+    found: NDArray[np.complex128],
+    origins: NDArray[np.float64],
+    radix: float,
     integral: bool,
+    pack: NDArray[np.int64],
     sums: NDArray[Any],
-    rest: NDArray[Any],
-) -> float:
-    """Put the sums of a slice in their place, and take them from what others leave over.
-
-    Returns how far they were, at most, from the whole numbers that they became.
+    rest: int,
+) -> None:
+    """Put the sums of one slice, or two, in their place, and take them from what is left over.
 
     Parameters
     ----------
-    found : ndarray of shape (half of the rows, columns), complex
-        Sums of the upper windows, and of the lower ones, less `origin`; if `integral`, but for
-        rounding, whole numbers.
-    sums, rest : ndarray of shape (rows, >= columns)
-        The first is filled.
+    found : ndarray of shape (half of the rows, columns)
+        Sums of the upper windows, and of the lower ones; if `integral`, but for rounding, whole
+        numbers. Those of a second slice are added times the radix: those of the first are less
+        than half of it.
+    origins : ndarray of shape (1 or 2,)
+        What sums are less.
+    pack : ndarray of shape (1 or 2,)
+        The slices.
+    sums : ndarray of shape (slices, rows, >= columns)
+        Those of the pack are filled; that named by `rest` is what others leave over.
 
     Plain twin: ``naive.slice_sums``.
     """
     half, columns = found.shape
-    farthest = 0.0
+    kind = sums.dtype.type
+    numbers = np.empty(columns)
     # One loop over views of either part takes twice the time: their stride is not seen.
-    for y in range(half):
-        both, upper, left = found[y], sums[y], rest[y]
+    for y in range(sums.shape[1]):
+        both, left, first = found[y % half], sums[rest, y], sums[pack[0], y]
+        if y < half:
+            for x in range(columns):
+                numbers[x] = both[x].real
+        else:
+            for x in range(columns):
+                numbers[x] = both[x].imag
+        if integral:
+            for x in range(columns):
+                numbers[x] = np.rint(numbers[x])
+        if pack.size > 1:
+            second, share = sums[pack[1], y], 1 / radix  # a power of 2
+            for x in range(columns):
+                digit = np.rint(numbers[x] * share)
+                numbers[x] -= digit * radix
+                second[x] = kind(digit + origins[1])
+                left[x] -= kind(digit + origins[1])
         for x in range(columns):
-            one = both[x].real
-            if integral:
-                near = np.rint(one)
-                farthest = max(farthest, abs(one - near))
-                one = near
-            upper[x] = one + origin
-            left[x] -= one + origin
-    for y in range(half, sums.shape[0]):
-        both, lower, left = found[y - half], sums[y], rest[y]
-        for x in range(columns):
-            one = both[x].imag
-            if integral:
-                near = np.rint(one)
-                farthest = max(farthest, abs(one - near))
-                one = near
-            lower[x] = one + origin
-            left[x] -= one + origin
-    return farthest
+            first[x] = kind(numbers[x] + origins[0])
+            left[x] -= kind(numbers[x] + origins[0])

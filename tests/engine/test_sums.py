@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from patterns import SHAPES, all_windows, random_labels, slice_sums_of, smooth_labels
 
-from nuvmatch.engine import Slices, prepare, sums
-from nuvmatch.engine.fourier import Correlator
+from nuvmatch.engine import Programs, Slices, prepare, sums
+from nuvmatch.engine.plan import make_plan
 
 
 @pytest.mark.parametrize("method", ["additions", "fourier"])
@@ -30,46 +30,58 @@ def test_slice_sums_equal_the_loops(image, window, dtype, method, rng):
 
 
 @pytest.mark.parametrize("rows", [1, 4, 5])
+@pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("integral", [True, False])
-def test_correlations_of_both_halves_take_their_place(integral, rows, rng):
-    """In the sums of their slice, rounded if they are whole; and out of what is left over."""
-    pixels, labels = rng.integers(0, 256, (rows + 3, 12)), rng.integers(0, 2, (4, 5))
+def test_correlations_of_both_halves_take_their_place(integral, number, rows, rng):
+    """In the sums of their slices, rounded if they are whole; and out of what is left over."""
+    pixels, labels = rng.integers(0, 256, (rows + 3, 12)), rng.integers(0, 3, (4, 5))
+    integral = integral or number == 2
     totals = naive.box_sums(pixels, 4, 5).astype(float)
-    expected = naive.slice_sums(pixels.astype(float), labels)
-    ones = expected[1] + labels.sum() * totals / 20
-    upper, origin = -(-rows // 2), 1000.0
+    means = np.bincount(labels.ravel(), minlength=3)[:, None, None] * totals / 20
+    expected = naive.slice_sums(pixels.astype(float), labels) + means
+    origins, radix = np.array([1000.0, 700.0])[:number], 2.0**12
+    both = expected[1] - 1000 + (radix * (expected[2] - 700) if number == 2 else 0)
+    upper = -(-rows // 2)
     found = np.zeros((upper, 8), complex)
-    found.real = ones[:upper] - origin
-    found.imag[: rows - upper] = ones[upper:] - origin
-    error = 0.25 if integral else 0.0
-    found[0, 3] += error
-    sums_of_slice, rest = np.full((rows, 9), np.nan), np.hstack([totals, totals[:, :1]])
-    farthest = sums.take_correlations(found, origin, integral, sums_of_slice, rest)
-    assert farthest == pytest.approx(error, abs=1e-10)
-    assert_allclose(sums_of_slice[:, :8], ones, rtol=1e-14)
-    assert_allclose(rest[:, :8], totals - ones, rtol=1e-14, atol=1e-10)
-    assert_array_equal(rest[:, 8], totals[:, 0])
-    assert_allclose(rest[:, :8] - (labels == 0).sum() * totals / 20, expected[0], atol=1e-10)
+    found.real, found.imag[: rows - upper] = both[:upper], both[upper:]
+    if integral:
+        found += 0.4 * (rng.choice([1, -1], found.shape) + 1j * rng.choice([1, -1], found.shape))
+    every = np.full((3, rows, 9), np.nan)
+    every[0, :, :8] = totals
+    pack = np.array([1, 2])[:number]
+    sums.take_correlations(found, origins, radix, integral, pack, every, 0)
+    assert_allclose(every[pack, :, :8], expected[pack], rtol=1e-12)
+    assert_allclose(every[0, :, :8], totals - expected[pack].sum(axis=0), atol=1e-9)
+    assert np.isnan(every[:, :, 8]).all()
 
 
-@pytest.mark.parametrize("part", [1, 1j], ids=["upper half", "lower half"])
-def test_sums_that_may_be_rounded_wrongly_are_done_again_in_double_precision(
-    part, monkeypatch, rng
-):
-    """Off by .7, which the bound allows, a sum becomes the next whole number, .3 from it."""
-    correlate = Correlator.correlate
-
-    def off(self, *arguments):
-        found = correlate(self, *arguments)
-        return found + np.complex64(0.7 * part) if found.dtype == np.complex64 else found
-
-    monkeypatch.setattr(Correlator, "correlate", off)
-    monkeypatch.setattr(sums, "single_error_bound", lambda *_: 0.75)
-    pixels = rng.integers(0, 256, (30, 41)).astype(np.uint8)
-    labels = random_labels(rng, (7, 8))
-    image = prepare(pixels[None], None, labels.size)
+@pytest.mark.compiled
+@pytest.mark.parametrize("slices", [2, 3, 4])
+@pytest.mark.parametrize("greys", [(0, 255), (0, 65535), (-300, -299)])
+def test_sums_as_large_as_can_be_do_not_run_into_each_other(slices, greys, rng):
+    """Whole slices of the lowest grey beside whole slices of the highest."""
+    labels = np.arange(24).reshape(4, 6) * slices // 24
+    pixels = rng.choice(greys, (30, 41)).astype(np.int64)
+    for k in range(slices):
+        for first, other in (greys, greys[::-1]):
+            left = 9 if first < other else 21
+            pixels[7 * k : 7 * k + 4, left : left + 6] = np.where(labels == k, first, other)
+    image = prepare(pixels[None].astype(np.uint8 if greys[1] == 255 else np.int32), None, 24)
     found, _ = slice_sums_of(image, Slices(labels[None]), method="fourier")
     assert_allclose(found, naive.slice_sums(pixels.astype(float), labels), atol=1e-9)
+
+
+def test_two_slices_are_summed_at_once_where_that_is_certain_to_be_exact(rng):
+    labels = rng.integers(0, 8, (40, 40))
+    programs = Programs(Slices(labels[None]))
+    for bits, at_once in ((8, True), (12, True), (16, False)):
+        image = prepare(rng.integers(0, 2**bits, (1, 300, 300)), None, 1600)
+        assert (make_plan(image, programs, (261, 261), "fourier").radix > 0) == at_once
+    packs = programs.packs(0.0), programs.packs(2.0)
+    assert [pack.size for pack in packs[0]] == [1] * 7
+    assert [pack.size for pack in packs[1]] == [2, 2, 2, 1]
+    for found in packs:
+        assert_array_equal(np.concatenate(found), programs.slices.summed)
 
 
 @pytest.mark.compiled
@@ -142,7 +154,7 @@ def test_sums_do_not_depend_on_tiles(bins, rng):
 
 @pytest.mark.compiled
 def test_waves_that_fill_image_and_template_come_out_exact():
-    """The worst case of rounding for a transform in single precision."""
+    """The worst case of rounding for transforms."""
     y, x = np.mgrid[:250, :250]
     pixels = ((np.sin(2 * np.pi * 0.27 * (x + y)) > 0) * 255).astype(np.uint8)
     labels = (pixels[:150, :150] > 0).astype(int)
