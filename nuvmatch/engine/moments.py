@@ -58,12 +58,15 @@ class Moments:
         columns) of `totals`.
         """
         image, totals, d = self.image, self.totals, self.slices.pixels
+        means = scratch.array("means", totals.shape, np.float64)
+        unit = scratch.array("unit", self.scatter.shape, np.float64)
+        unit[:] = image.scale
         if image.exact and d * abs(image.offset) < EXACT_LIMIT:
             # Of whole numbers the same in any surrounding.
-            means = (totals + float(d * image.offset)) / d
+            np.add(totals, float(d * image.offset), out=means)
+            means /= d
         else:
-            means = (totals / d + self.origin[:, None, None]) / image.scale + image.offset
-        unit = np.full(self.scatter.shape, image.scale)
+            means[:] = (totals / d + self.origin[:, None, None]) / image.scale + image.offset
         if not image.exact:
             ys, xs = np.nonzero(self.scatter[:, : self.tile.shape[1]] == 0)
             unit[ys, xs] = 1

@@ -177,8 +177,10 @@ def take_outside(
     channels, rows, columns = sums.shape
     for c in range(channels):
         for y in range(rows):
+            upper, lower = outside[channels + c, y], outside[2 * channels + c, y]
+            of_line, left, target = sums[c, y], outside[c, y], inner[c, y]
+            squares_of_line, squared = squares[c, y], inner_squares[c, y]
             for x in range(columns):
-                inner[c, y, x] = sums[c, y, x] - np.int64(outside[c, y, x])
-                upper = np.int64(outside[channels + c, y, x])
-                lower = np.int64(outside[2 * channels + c, y, x])
-                inner_squares[c, y, x] = squares[c, y, x] - (upper * radix + lower)
+                target[x] = of_line[x] - np.int64(left[x])
+                outer = np.int64(upper[x]) * radix + np.int64(lower[x])
+                squared[x] = squares_of_line[x] - outer

@@ -129,31 +129,36 @@ def score_ssd(
     Plain twin: ``naive.ssd_map``.
     """
     channels = of_template.size
-    reach = max(own / scale, np.abs(of_template).max())
-    largest, differences, energies = np.empty((3, columns))
+    deviation, share = own / scale, 1 / own if own > 0 else 0.0
+    reach = max(deviation, np.abs(of_template).max())
+    factors, largest, differences, energies = np.empty((4, columns))
     for y in range(out.shape[0]):
         line, of_line, left = out[y, first : first + columns], squares[y], residuals[y]
         products, own_units = covariances[y], units[y]
         # Each window in a unit of its own, so that no square leaves the float range.
         for x in range(columns):
-            largest[x] = max(np.sqrt(of_line[x]) * unit / own_units[x], reach)
+            factors[x] = unit / own_units[x]
+            spread = np.sqrt(of_line[x]) * factors[x]
+            largest[x] = spread if spread > reach else reach
         for c in range(channels):
             of_channel = means[c, y]
             for x in range(columns):
-                largest[x] = max(largest[x], abs(of_channel[x] * unit))
+                level = abs(of_channel[x] * unit)
+                largest[x] = level if level > largest[x] else largest[x]
         for x in range(columns):
-            factor = unit / (own_units[x] * largest[x])
-            template = own / scale / largest[x]
-            slope = (products[x] / own if own > 0 else 0.0) * factor - template
+            own_unit = 0.0 if largest[x] == 0 else 1 / largest[x]
+            factor, template = factors[x] * own_unit, deviation * own_unit
+            slope = products[x] * share * factor - template
             slope = 0.0 if abs(slope) <= rounding * template else slope
             differences[x] = left[x] * factor * factor + slope * slope
             energies[x] = of_line[x] * factor * factor + template * template
+            factors[x] = own_unit
         for c in range(channels):
             of_channel, mean = means[c, y], of_template[c]
             for x in range(columns):
                 shift = of_channel[x] * unit - mean
-                shift = 0.0 if abs(shift) <= shifts[c] else shift / largest[x]
-                window, template = of_channel[x] * unit / largest[x], mean / largest[x]
+                shift = 0.0 if abs(shift) <= shifts[c] else shift * factors[x]
+                window, template = of_channel[x] * unit * factors[x], mean * factors[x]
                 differences[x] += pixels * shift * shift
                 energies[x] += pixels * (window * window + template * template)
         for x in range(columns):
