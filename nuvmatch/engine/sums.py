@@ -34,6 +34,18 @@ class TileSums(NamedTuple):
     place: Any  # index of these windows into the score map
     unit: float | NDArray[np.float64] = 1.0  # by what greys were multiplied; (rows, columns)
 
+    def totals_as_floats(self) -> NDArray[np.float64]:
+        """Totals in the one type that scores are made of; the next tile overwrites them."""
+        if self.totals.dtype == np.float64:
+            return self.totals
+        totals = scratch.array("totals", self.totals.shape, np.float64)
+        totals[:] = self.totals
+        return totals
+
+    def empty_scores(self) -> NDArray[np.float64]:
+        """Return room for the scores of the tile: (rows, columns), overwritten by the next."""
+        return scratch.array("scores", self.tile.shape, np.float64)
+
 
 Inexact = NDArray[np.bool_] | None
 Score = Callable[[TileSums, NDArray[Any]], None]  # fills the tile's place in an array

@@ -352,9 +352,10 @@ class NUVScorer(Scorer):
         return partial(self._score, 1.0 if self._limits is None else self._unit(image))
 
     def _score(self, unit: float, tile: TileSums, out: NDArray[Any]) -> None:
-        self.model.score(tile, out)
+        scores = self.model.score(tile)
         if self._limits is not None:
-            self._gain.refuse(tile, out, self._limits, unit)
+            self._gain.refuse(tile, scores, self._limits, unit, out.dtype)
+        out[tile.tile.place] = scores
 
     def _unit(self, image: Image) -> float:
         """By what greys of an image are to be multiplied for gains."""

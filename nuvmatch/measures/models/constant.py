@@ -32,15 +32,16 @@ class PiecewiseConstant:
     counts: NDArray[np.int64]
     channel_of_slice: NDArray[np.int64]
 
-    def score(self, tile: TileSums, out: NDArray[Any]) -> None:
-        """Fill a tile of a score map."""
-        score_constant(*self.arguments(tile, out))
+    def score(self, tile: TileSums) -> NDArray[np.float64]:
+        """Score a tile; the next one overwrites the scores."""
+        scores = tile.empty_scores()
+        score_constant(*self.arguments(tile, scores))
+        return scores
 
-    def arguments(self, tile: TileSums, out: NDArray[Any]) -> Any:
+    def arguments(self, tile: TileSums, scores: NDArray[np.float64]) -> Any:
         """Return what all kernels take, as `score_constant` has it."""
-        place = out[tile.tile.top : tile.tile.bottom], tile.tile.left, tile.tile.shape[1]
         model = self.counts, self.channel_of_slice, self.pixels, self.rounding
-        return tile.sums, tile.totals, tile.scatter, *model, *place
+        return tile.sums, tile.totals_as_floats(), tile.scatter, *model, scores
 
     def fit(self, means: NDArray[np.float64], scatter: float) -> NDArray[np.float64]:
         """Return the greys that the model has for the slices of a window.
@@ -88,15 +89,13 @@ class PiecewiseConstant:
 @jit
 def score_constant(
     sums: NDArray[Any],
-    totals: NDArray[Any],
+    totals: NDArray[np.float64],
     scatter: NDArray[np.float64],
     counts: NDArray[np.int64],
     channel: NDArray[np.int64],
     pixels: float,
     rounding: float,
-    out: NDArray[Any],
-    first: int,
-    columns: int,
+    out: NDArray[np.float64],
 ) -> None:
     """PWC nUV: one free grey for each bin (the paper's measure).
 
@@ -119,12 +118,12 @@ def score_constant(
         d.
     rounding : float
         Share of the scatter that rounding alone can leave.
-    out : ndarray of shape (rows, >= first + columns)
-        Rows of the score map, filled from column `first` on; NaN is no evidence.
+    out : ndarray of shape (rows, columns), filled
+        Scores; NaN is no evidence.
 
     Plain twin: ``naive.nuv_window``.
     """
-    slices, rows, _ = sums.shape
+    slices, (rows, columns) = len(sums), out.shape
     explained = np.empty(columns)
     total = np.empty(columns)
     for y in range(rows):
@@ -141,8 +140,7 @@ def score_constant(
             for x in range(columns):
                 deviation = pixels * of_slice[x] - count * total[x]
                 explained[x] += deviation * deviation * weight
-        line = out[y, first : first + columns]
-        variance = scatter[y]
+        line, variance = out[y], scatter[y]
         for x in range(columns):
             within = variance[x] - explained[x]
             share = within / variance[x]

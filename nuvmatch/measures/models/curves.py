@@ -121,14 +121,16 @@ class FewCurves(PiecewiseConstant):
             curves[: len(basis), channel == c] = basis
         return cls(counts, channel, curves, np.exp(penalty * np.arange(number)))
 
-    def score(self, tile: TileSums, out: NDArray[Any]) -> None:
-        """Fill a tile of a score map."""
-        score_few_curves(self.curves, self.factors, *self.arguments(tile, out))
+    def score(self, tile: TileSums) -> NDArray[np.float64]:
+        """Score a tile; the next one overwrites the scores."""
+        scores = tile.empty_scores()
+        score_few_curves(self.curves, self.factors, *self.arguments(tile, scores))
+        return scores
 
     def score_projections(
         self, tile: TileProjections, out: NDArray[Any], again: NDArray[np.bool_]
     ) -> int:
-        """Do so from correlations with the curves; parameters are those of `Projections`."""
+        """Fill its place from correlations with the curves, as `Projections` asks for."""
         explained, left = np.empty((2, *again.shape))
         explained[:] = 0
         left[:] = tile.scatter[:, : again.shape[1]]
@@ -165,15 +167,13 @@ def score_few_curves(
     curves: NDArray[np.float64],
     factors: NDArray[np.float64],
     sums: NDArray[Any],
-    totals: NDArray[Any],
+    totals: NDArray[np.float64],
     scatter: NDArray[np.float64],
     counts: NDArray[np.int64],
     channel: NDArray[np.int64],
     pixels: float,
     rounding: float,
-    out: NDArray[Any],
-    first: int,
-    columns: int,
+    out: NDArray[np.float64],
 ) -> None:
     """Fit the first curves of a basis, as many as are worth their penalty.
 
@@ -190,7 +190,7 @@ def score_few_curves(
 
     Plain twin: ``naive.few_curves_window``.
     """
-    slices, rows, _ = sums.shape
+    slices, (rows, columns) = len(sums), out.shape
     deviations = np.empty((slices, _STRIP))
     part, explained, best = np.empty(_STRIP), np.empty(_STRIP), np.empty(_STRIP)
     ends = np.searchsorted(channel, np.arange(channel[-1] + 1), side="right")
@@ -235,7 +235,7 @@ def score_few_curves(
                     within = variance[x] - explained[x]
                     within = within if within > rounding * variance[x] else 0.0
                     best[x] = min(best[x], factor * within)
-            line = out[y, first + left : first + left + n]
+            line = out[y, left : left + n]
             for x in range(n):
                 line[x] = best[x] / variance[x] if variance[x] > 0.0 else np.nan
 

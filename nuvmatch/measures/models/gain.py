@@ -60,19 +60,25 @@ class Gain:
             return float((self.slopes * self.model.deviations(means)).sum())
 
     def refuse(
-        self, tile: TileSums, out: NDArray[Any], limits: tuple[float, float], unit: float
+        self,
+        tile: TileSums,
+        scores: NDArray[np.float64],
+        limits: tuple[float, float],
+        unit: float,
+        dtype: np.dtype[Any],
     ) -> None:
         """Write NaN for the windows of a tile with a channel whose gain is beyond the limits.
 
-        Greys of the image come times a unit. A gain at a limit is not beyond it.
+        Greys of the image come times a unit, for a map of that type. A gain at a limit is not
+        beyond it.
         """
-        units = np.array(np.broadcast_to(tile.unit, tile.tile.shape)) / unit
-        rounded = out.dtype == np.float32 and np.ndim(tile.unit) == 0 and tile.unit != 1
+        units = np.array(np.broadcast_to(tile.unit, scores.shape)) / unit
+        rounded = dtype == np.float32 and np.ndim(tile.unit) == 0 and tile.unit != 1
         rounding = _ROUNDING_OF_FLOATS if rounded else _ROUNDING
         low, high = limits
         low, high = low - rounding * abs(low), high + rounding * abs(high)
-        slopes, asked = self.slopes_of_channels, self.asked
-        refuse_gains(slopes, asked, units, low, high, *self.model.arguments(tile, out))
+        own = self.slopes_of_channels, self.asked, units, low, high
+        refuse_gains(*own, *self.model.arguments(tile, scores))
 
 
 @jit
@@ -83,15 +89,13 @@ def refuse_gains(
     low: float,
     high: float,
     sums: NDArray[Any],
-    totals: NDArray[Any],
+    totals: NDArray[np.float64],
     scatter: NDArray[np.float64],
     counts: NDArray[np.int64],
     channel: NDArray[np.int64],
     pixels: float,
     rounding: float,
-    out: NDArray[Any],
-    first: int,
-    columns: int,
+    out: NDArray[np.float64],
 ) -> None:
     """Write NaN where the gain of a channel is not between two limits.
 
@@ -109,7 +113,7 @@ def refuse_gains(
 
     Plain twin: ``naive.gains``.
     """
-    slices, rows, _ = sums.shape
+    slices, (rows, columns) = len(sums), out.shape
     for y in range(rows):
         for x in range(columns):
             gain = 0.0
@@ -119,5 +123,5 @@ def refuse_gains(
                 if k + 1 == slices or channel[k + 1] != channel[k]:
                     gain /= units[y, x]
                     if asked[channel[k]] and not (low <= gain and gain <= high):
-                        out[y, first + x] = np.nan
+                        out[y, x] = np.nan
                     gain = 0.0

@@ -31,9 +31,11 @@ class MonotoneModel(PiecewiseConstant):
     rising: bool = True
     falling: bool = True
 
-    def score(self, tile: TileSums, out: NDArray[Any]) -> None:
-        """Fill a tile of a score map."""
-        score_monotone(self.rising, self.falling, *self.arguments(tile, out))
+    def score(self, tile: TileSums) -> NDArray[np.float64]:
+        """Score a tile; the next one overwrites the scores."""
+        scores = tile.empty_scores()
+        score_monotone(self.rising, self.falling, *self.arguments(tile, scores))
+        return scores
 
     def fit(self, means: NDArray[np.float64], scatter: float) -> NDArray[np.float64]:
         """Return the greys that the model has for the slices of a window."""
@@ -63,9 +65,9 @@ class MonotoneModel(PiecewiseConstant):
         noise = rng.standard_normal((self.counts.size, 1, _SIMULATED))
         sums = noise * np.sqrt(self.counts)[:, None, None]
         totals = np.stack([sums[own].sum(axis=0) for own in self.own])
-        scatter, scores = np.full((1, _SIMULATED), 1e9), np.empty((1, _SIMULATED))
         tile = Tile(0, 1, 0, _SIMULATED)
-        self.score(TileSums(sums, totals, scatter, tile, tile.place), scores)
+        scatter = np.full(tile.shape, 1e9)
+        scores = self.score(TileSums(sums, totals, scatter, tile, tile.place))
         return float(1e9 * (1 - scores).mean())
 
 
@@ -74,15 +76,13 @@ def score_monotone(
     rising: bool,
     falling: bool,
     sums: NDArray[Any],
-    totals: NDArray[Any],
+    totals: NDArray[np.float64],
     scatter: NDArray[np.float64],
     counts: NDArray[np.int64],
     channel: NDArray[np.int64],
     pixels: float,
     rounding: float,
-    out: NDArray[Any],
-    first: int,
-    columns: int,
+    out: NDArray[np.float64],
 ) -> None:
     """Fit a grey for each bin that never falls, or never rises, from bin to bin.
 
@@ -98,7 +98,7 @@ def score_monotone(
 
     Plain twin: ``naive.monotone_window``.
     """
-    slices, rows, _ = sums.shape
+    slices, (rows, columns) = len(sums), out.shape
     before = np.zeros((slices + 1, _STRIP))  # sums of deviations of all slices before one
     low, high = np.empty(_STRIP), np.empty(_STRIP)
     up, down = np.empty((slices, _STRIP)), np.empty((slices, _STRIP))
@@ -139,7 +139,7 @@ def score_monotone(
                     risen[x] += count * rise[x] * rise[x]
                     fallen[x] += count * fall[x] * fall[x]
             variance = scatter[y, left : left + n]
-            line = out[y, first + left : first + left + n]
+            line = out[y, left : left + n]
             for x in range(n):
                 best = risen[x] if rising else 0.0
                 best = max(best, fallen[x]) if falling else best
