@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from . import binning
 from .matcher import Matcher
-from .measures import NAMED, NUV, AdaptiveNUV, Auto, Measure, MonotoneNUV, WindowToPattern
+from .measures import MI, NCC, NUV, SSD, AdaptiveNUV, Measure, MonotoneNUV, WindowToPattern
 
 # Templates are summed by additions or, where these are too many, by transforms; and maps of
 # one tile and of several take different paths.
 _SMALL, _LARGE, _SIDES = 12, 160, (400, 700)
 
+# Each kernel is called by some; those that are not here share theirs with one that is.
 _MEASURES: list[Measure] = [
-    *(one for one in NAMED.values() if one != Auto()), WindowToPattern(), NUV(binning="greedy"),
-    NUV(gain=(0, 2)), AdaptiveNUV(gain=(0, 2)), MonotoneNUV(gain=(0, 2)),
+    NUV(gain=(0, 2)), NUV(binning="greedy"), NUV(binning="kmeans"), AdaptiveNUV(),
+    MonotoneNUV(), NCC(), SSD(), MI(), WindowToPattern(),
 ]  # fmt: skip
 
 
@@ -42,7 +43,7 @@ def warmup() -> None:
     for image, dtype in itertools.product(greys, (np.float32, np.float64)):
         _call(image, np.dtype(dtype))
     for dtype in (np.float32, np.float64):  # what joins maps is of few types
-        Matcher(greys[0][:_SMALL, :_SMALL], "auto", dtype=dtype).locate(greys[0])
+        Matcher(greys[0][:_SMALL, :_SMALL], "auto", dtype=dtype).locate(greys[0][:_LARGE, :_LARGE])
 
 
 def _call(scene: NDArray[Any], dtype: np.dtype[Any]) -> None:
@@ -52,7 +53,6 @@ def _call(scene: NDArray[Any], dtype: np.dtype[Any]) -> None:
     for measure, inside in itertools.product(_MEASURES, (None, mask)):
         matcher = Matcher(small[:_SMALL, :_SMALL], measure, mask=inside, dtype=dtype)
         matcher.locate(small, threshold=0.9)
-    matcher = Matcher(scene[:_LARGE, :_LARGE], dtype=dtype)
-    for side in _SIDES:
-        matcher.score_map(scene[:side, :side])
-    matcher.locate(scene)  # without a map
+    for side, measure in itertools.product(_SIDES, (NUV(), AdaptiveNUV())):
+        Matcher(scene[:_LARGE, :_LARGE], measure, dtype=dtype).score_map(scene[:side, :side])
+    Matcher(scene[:_LARGE, :_LARGE], dtype=dtype).locate(scene)  # without a map

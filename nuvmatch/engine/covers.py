@@ -269,6 +269,7 @@ def _cheapest_runs(lines: Indices, way: _Way) -> Indices:
     runs = np.full((len(lines) + 1, lines.shape[1]), tree.root)
     if axis >= 0:
         prices = accumulator.prices
+        lines = np.ascontiguousarray(lines)  # one layout to compile
         find_runs(lines, tree.between, tree.steps, tree.root, prices.run, prices.pixel, runs)
     return runs
 

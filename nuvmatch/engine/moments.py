@@ -145,6 +145,15 @@ def tile_moments(
     return Moments(image, slices, tile, raw, patch, origin, sums, totals, scatter, inexact)
 
 
+def as_floats(totals: NDArray[Any]) -> NDArray[np.float64]:
+    """Bring totals to one type, so that kernels are compiled once; whole numbers are exact."""
+    if totals.dtype == np.float64:
+        return totals
+    floats = scratch.array("totals", totals.shape, np.float64)
+    floats[:] = totals
+    return floats
+
+
 def scatter_of(
     totals: NDArray[Any], squares: NDArray[Any], pixels: int, out: NDArray[np.float64]
 ) -> None:

@@ -12,11 +12,11 @@ from .._jit import jit
 from .additions import LANES
 from .fourier import Correlator, error_bound, halves
 from .images import Image, unit_scale
-from .moments import Moments, tile_moments
+from .moments import Moments, as_floats, tile_moments
 from .plan import inside_way, product_tile
 from .programs import Programs
 from .slices import Slices
-from .sums import tolerance
+from .sums import empty_scores, tolerance
 from .threads import Tile, run, scratch, tiles
 from .two_pass import two_pass_products
 from .window_sums import bad_counts
@@ -150,13 +150,17 @@ class TileProducts:
     def _means_and_unit(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self.levels()
 
+    def empty_scores(self) -> NDArray[np.float64]:
+        """Return room for the scores of the tile: (rows, columns), overwritten by the next."""
+        return empty_scores(self.tile)
+
     def put(self, ys: NDArray[np.int64], xs: NDArray[np.int64], windows: "TileProducts") -> None:
         """Put windows, done in a row, in their places."""
         for name in ("means", "squares", "covariances", "residuals", "unit"):
             getattr(self, name)[..., ys, xs] = getattr(windows, name)[..., 0, :]
 
 
-ProductScore = Callable[[TileProducts, NDArray[Any]], None]  # fills the tile's place in an array
+ProductScore = Callable[[TileProducts], NDArray[np.float64]]
 
 
 def for_each_product(
@@ -167,8 +171,7 @@ def for_each_product(
     Parameters
     ----------
     score : callable
-        Fills the tile's place in the array that it is given beside the products; NaN where
-        there is no evidence.
+        Returns the scores of a tile, (rows, columns); NaN where there is no evidence.
     out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
     """
     programs, accuracy = pattern.programs, tolerance(out.dtype)
@@ -179,7 +182,7 @@ def for_each_product(
 
     def task(tile: Tile) -> None:
         moments = tile_moments(image, programs, tile, accuracy, inside, lanes=1)
-        score(_tile_products(moments, pattern, correlator, accuracy), out)
+        out[tile.place] = score(_tile_products(moments, pattern, correlator, accuracy))
 
     run(task, todo, n_threads)
 
@@ -276,12 +279,19 @@ def _tile_products(
     origin = np.zeros(len(moments.patch))
     if image.exact:
         origin = np.rint(moments.patch[:, ::_ROWS_OF_A_SAMPLE, :width].mean(axis=(1, 2)))
-    found, energy = np.zeros((), np.complex128), 0.0
+    # Not contiguous, as what the correlator returns: one layout to compile.
+    found = scratch.array("found", (half, columns + 1), np.complex128)[:, :columns]
+    energy = 0.0
     for c, plane in enumerate(moments.patch):
         both = complex(origin[c], origin[c])
         spectrum, more = correlator.transform(*halves(plane, rows), columns=width, origin=both)
         of_channel = correlator.correlate(spectrum, c, (half, columns))
-        found = of_channel if len(origin) == 1 else found + of_channel
+        if len(origin) == 1:
+            found = of_channel
+        elif c == 0:
+            found[:] = of_channel
+        else:
+            found += of_channel
         energy += more
     error = error_bound(energy, pattern.energy)
     whole = image.exact and pattern.integral and error < 0.25
@@ -292,7 +302,7 @@ def _tile_products(
     products = scratch.array("products", shape, np.float64)
     residuals = scratch.array("residuals", shape, np.float64)
     doubtful = take_products(
-        found, moments.totals, moments.scatter, origin, pattern.sums, slices.pixels,
+        found, as_floats(moments.totals), moments.scatter, origin, pattern.sums, slices.pixels,
         pattern.squares, image.exact, whole, straight, least, products, residuals,
     )  # fmt: skip
     each = moments.scatter, products, residuals
@@ -318,7 +328,7 @@ def _tile_products(
 @jit
 def take_products(
     found: NDArray[np.complex128],
-    totals: NDArray[Any],
+    totals: NDArray[np.float64],
     squares: NDArray[np.float64],
     origin: NDArray[np.float64],
     sums: NDArray[np.float64],

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from .fourier import Correlator, error_bound, halves
 from .moments import Moments
 from .programs import Programs
-from .threads import Tile
 
 # One row of a patch in so many tells what its greys are about.
 _ROWS_OF_A_SAMPLE = 8
@@ -34,14 +33,13 @@ class TileProjections(NamedTuple):
     #     lower ones; overwritten by the next
     channels: int
     scatter: NDArray[np.float64]  # (rows, >= columns), as in `TileSums`
-    tile: Tile  # where scores go
     error: float  # of what all explain, at most: times the root of the scatter
     least: float  # scatter below which a score is not as exact as it is to be
 
 
-# Fills the tile's place in an array, and marks windows that are to be done again: those with less
-# than the least scatter, or of whose scatter no more is left than errors may be. Returns how many.
-ProjectionScore = Callable[[TileProjections, NDArray[Any], NDArray[np.bool_]], int]
+# Returns the scores of a tile, and marks windows that are to be done again: those with less than
+# the least scatter, or of whose scatter no more is left than errors may be. Counts these, too.
+ProjectionScore = Callable[[TileProjections, NDArray[np.bool_]], tuple[NDArray[np.float64], int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +100,8 @@ class Projections:
         )
         least = (error / accuracy) ** 2
         again = np.empty((rows, columns), np.bool_)
-        found = TileProjections(each, len(spectra), moments.scatter, moments.tile, error, least)
-        number = self.score(found, out, again)
+        found = TileProjections(each, len(spectra), moments.scatter, error, least)
+        out[moments.tile.place], number = self.score(found, again)
         if moments.inexact is not None:
             again |= moments.inexact
             number = int(np.count_nonzero(again))

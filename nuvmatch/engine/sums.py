@@ -11,7 +11,7 @@ from .._jit import jit
 from .covers import ACCUMULATORS, Accumulator
 from .fourier import error_bound, halves
 from .images import Image
-from .moments import Moments, Recomputed, tile_moments
+from .moments import Moments, Recomputed, as_floats, tile_moments
 from .plan import Method, make_plan, middle_of
 from .programs import Programs, add_up
 from .projections import Projections
@@ -36,15 +36,16 @@ class TileSums(NamedTuple):
 
     def totals_as_floats(self) -> NDArray[np.float64]:
         """Totals in the one type that scores are made of; the next tile overwrites them."""
-        if self.totals.dtype == np.float64:
-            return self.totals
-        totals = scratch.array("totals", self.totals.shape, np.float64)
-        totals[:] = self.totals
-        return totals
+        return as_floats(self.totals)
 
     def empty_scores(self) -> NDArray[np.float64]:
         """Return room for the scores of the tile: (rows, columns), overwritten by the next."""
-        return scratch.array("scores", self.tile.shape, np.float64)
+        return empty_scores(self.tile)
+
+
+def empty_scores(tile: Tile) -> NDArray[np.float64]:
+    """Return room for the scores of a tile."""
+    return scratch.array("scores", tile.shape, np.float64)
 
 
 Inexact = NDArray[np.bool_] | None

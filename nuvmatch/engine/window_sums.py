@@ -138,9 +138,9 @@ def flat_windows(raw: NDArray[Any], slices: Slices, rows: int) -> NDArray[np.boo
         (raw[:, 1:] != raw[:, :-1], (height - 1, width)),
     ):
         if min(size) > 0:
-            found = np.empty((len(raw), *steps.shape), np.int64)
-            box_sums(differs.astype(np.int64), *size, found)
-            steps += found.sum(axis=0)
+            found = np.empty((len(raw), *steps.shape), np.uint32)
+            box_sums(differs.astype(np.uint16), *size, found)
+            steps += found.sum(axis=0, dtype=np.int64)
     return np.asarray(steps == 0)
 
 

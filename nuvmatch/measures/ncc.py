@@ -66,21 +66,15 @@ class NCCScorer(Scorer):
         image = in_steps if pattern.integral else image
         for_each_product(image, pattern, partial(self._score, pattern), out, n_threads)
 
-    def score(self, tile: TileProducts, out: NDArray[Any]) -> None:
-        """Fill a tile's place in an array, from products with the template's greys."""
-        self._score(self._pattern, tile, out)
+    def score(self, tile: TileProducts) -> NDArray[np.float64]:
+        """Score a tile, from products with the template's greys."""
+        return self._score(self._pattern, tile)
 
-    def _score(self, pattern: Pattern, tile: TileProducts, out: NDArray[Any]) -> None:
-        score_ncc(
-            tile.squares,
-            tile.covariances,
-            tile.residuals,
-            pattern.squares,
-            self._squared,
-            out[tile.tile.top : tile.tile.bottom],
-            tile.tile.left,
-            tile.tile.shape[1],
-        )
+    def _score(self, pattern: Pattern, tile: TileProducts) -> NDArray[np.float64]:
+        scores = tile.empty_scores()
+        of_windows = tile.squares, tile.covariances, tile.residuals
+        score_ncc(*of_windows, pattern.squares, self._squared, scores)
+        return scores
 
 
 @jit
@@ -90,9 +84,7 @@ def score_ncc(
     residuals: NDArray[np.float64],
     energy: float,
     squared: bool,
-    out: NDArray[Any],
-    first: int,
-    columns: int,
+    out: NDArray[np.float64],
 ) -> None:
     """Score by what a straight line leaves: near 0, 1 - NCC itself would be rounding.
 
@@ -104,15 +96,15 @@ def score_ncc(
         Squares of the template.
     squared : bool
         Whether the score is ``1 - NCC²``.
-    out : ndarray of shape (rows, >= first + columns)
-        Rows of the score map, filled from column `first` on; NaN is no evidence.
+    out : ndarray of shape (rows, columns), filled
+        Scores; NaN is no evidence.
 
     Plain twin: ``naive.ncc_map``.
     """
     own = np.sqrt(energy)
     share = 1 / own
     for y in range(out.shape[0]):
-        line = out[y, first : first + columns]
+        line, columns = out[y], out.shape[1]
         of_line, products, left = squares[y], covariances[y], residuals[y]
         if squared:
             for x in range(columns):

@@ -33,7 +33,6 @@ class NearTies:
         if rows.size * self._pattern.planes.size > _PIXELS_READ:
             return np.zeros((2, rows.size))
         products = products_at(image, self._pattern, rows, cols, n_threads)
-        scores = np.empty((2, 1, rows.size))
-        self._ncc.score(products, scores[0])
-        self._ssd.score_in(image)(products, scores[1])
-        return scores[:, 0]
+        # Either overwrites what the other has returned.
+        ncc = self._ncc.score(products)[0].copy()
+        return np.stack([ncc, self._ssd.score_in(image)(products)[0]])

@@ -59,14 +59,15 @@ class SSDScorer(Scorer):
         """Return what scores windows of an image, whatever the units are."""
         return partial(self._score, unit_of(image, self._greys) or 1.0)
 
-    def _score(self, unit: float, tile: TileProducts, out: NDArray[Any]) -> None:
-        """Fill a tile's place; greys of the image come times the unit."""
+    def _score(self, unit: float, tile: TileProducts) -> NDArray[np.float64]:
+        """Score a tile; greys of the image come times the unit."""
         pattern, d = self._pattern, self._pixels
         means = pattern.means / pattern.scale + self._base
         own = float(np.sqrt(pattern.squares))
         more = max(1.0, float(np.sqrt(pattern.centred.size / _PIXELS_OF_ROUNDING)))
         rounding = more * tile.rounding
         shifts = more * _ROUNDING * abs(means) + rounding * own / pattern.scale / np.sqrt(d)
+        scores = tile.empty_scores()
         score_ssd(
             tile.means,
             tile.squares,
@@ -80,10 +81,9 @@ class SSDScorer(Scorer):
             float(d),
             rounding,
             shifts,
-            out[tile.tile.top : tile.tile.bottom],
-            tile.tile.left,
-            tile.tile.shape[1],
+            scores,
         )
+        return scores
 
 
 @jit
@@ -100,9 +100,7 @@ def score_ssd(
     pixels: float,
     rounding: float,
     shifts: NDArray[np.float64],
-    out: NDArray[Any],
-    first: int,
-    columns: int,
+    out: NDArray[np.float64],
 ) -> None:
     """Put squared differences together from means and deviations, which lose no digits.
 
@@ -123,17 +121,18 @@ def score_ssd(
         Of a channel.
     rounding, shifts : float, and ndarray of shape (channels,)
         Share of slopes, and differences of means, that are 0.
-    out : ndarray of shape (rows, >= first + columns)
-        Rows of the score map, filled from column `first` on; NaN is no evidence.
+    out : ndarray of shape (rows, columns), filled
+        Scores; NaN is no evidence.
 
     Plain twin: ``naive.ssd_map``.
     """
     channels = of_template.size
     deviation, share = own / scale, 1 / own if own > 0 else 0.0
     reach = max(deviation, np.abs(of_template).max())
+    columns = out.shape[1]
     factors, largest, differences, energies = np.empty((4, columns))
     for y in range(out.shape[0]):
-        line, of_line, left = out[y, first : first + columns], squares[y], residuals[y]
+        line, of_line, left = out[y], squares[y], residuals[y]
         products, own_units = covariances[y], units[y]
         # Each window in a unit of its own, so that no square leaves the float range.
         for x in range(columns):

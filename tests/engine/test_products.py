@@ -13,10 +13,10 @@ def product_map(image, pattern, shape, of_tile):
     """Map of what is asked of the products of each tile, the tile's windows apart."""
     out = np.empty(shape)
 
-    def put(tile, target):
-        target[tile.tile.place] = of_tile(tile)[:, : tile.tile.shape[1]]
+    def score(tile):
+        return of_tile(tile)[:, : tile.tile.shape[1]]
 
-    for_each_product(image, pattern, put, out, 1)
+    for_each_product(image, pattern, score, out, 1)
     return out
 
 

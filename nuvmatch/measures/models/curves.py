@@ -128,9 +128,9 @@ class FewCurves(PiecewiseConstant):
         return scores
 
     def score_projections(
-        self, tile: TileProjections, out: NDArray[Any], again: NDArray[np.bool_]
-    ) -> int:
-        """Fill its place from correlations with the curves, as `Projections` asks for."""
+        self, tile: TileProjections, again: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], int]:
+        """Do so from correlations with the curves, as `Projections` asks for."""
         explained, left = np.empty((2, *again.shape))
         explained[:] = 0
         left[:] = tile.scatter[:, : again.shape[1]]
@@ -140,8 +140,7 @@ class FewCurves(PiecewiseConstant):
             if curve + 1 < len(self.factors) and self.factors[curve + 1] == factor:
                 factor = np.inf  # the next one costs nothing
             take_projection(found, tile.scatter, factor, explained, left)
-        place = out[tile.tile.top : tile.tile.bottom], tile.tile.left
-        return take_shares(left, tile.scatter, tile.error, tile.least, *place, again)
+        return left, take_shares(left, tile.scatter, tile.error, tile.least, again)
 
     def fit(self, means: NDArray[np.float64], scatter: float) -> NDArray[np.float64]:
         """Return the greys that the model has for the slices of a window."""
@@ -281,34 +280,30 @@ def take_shares(
     scatter: NDArray[np.float64],
     error: float,
     least: float,
-    out: NDArray[Any],
-    first: int,
     again: NDArray[np.bool_],
 ) -> int:
     """Divide what is left by the scatter; mark, and count, what is in doubt.
 
     Parameters
     ----------
-    left : ndarray of shape (rows, columns)
+    left : ndarray of shape (rows, columns), changed
+        Becomes the scores; NaN is no evidence.
     scatter : ndarray of shape (rows, >= columns)
         Where it is 0 or NaN there is no evidence.
     error, least : float
         As in `TileProjections`.
-    out : ndarray of shape (rows, >= first + columns)
-        Rows of the score map, filled from column `first` on; NaN is no evidence.
     again : ndarray of shape (rows, columns), filled
 
     Plain twin: ``naive.few_curves_window``.
     """
     number = 0
     for y in range(left.shape[0]):
-        rest, variance, marks = left[y], scatter[y], again[y]
-        line = out[y, first : first + rest.size]
-        for x in range(rest.size):
-            whole = variance[x]
-            line[x] = rest[x] / whole if whole > 0.0 else np.nan
+        line, variance, marks = left[y], scatter[y], again[y]
+        for x in range(line.size):
+            whole, rest = variance[x], line[x]
+            line[x] = rest / whole if whole > 0.0 else np.nan
             # Twice the error: what is within it of 0 may be 0.
-            within = rest[x] < 0.0 or rest[x] * rest[x] < 4 * error * error * whole
+            within = rest < 0.0 or rest * rest < 4 * error * error * whole
             doubt = whole > 0.0 and (whole < least or within)
             marks[x] = doubt
             number += doubt
