@@ -33,7 +33,7 @@ _SPECTRA_BYTES_KEPT = 128 * 2**20
 
 _COMPLEX = np.dtype(np.complex128)
 
-# So many lines of a product of spectra stay in the second-level cache on their way back.
+# So many lines stay in the second-level cache until they are columns.
 _LINES_AT_ONCE = 64
 
 
@@ -87,10 +87,8 @@ class Correlator:
         energy : float
             Sum of squares of both patches less their origins.
         """
-        space = self._space("patch", len(first))
         columns = first.shape[1] if columns is None else columns
-        energy = put_parts(first, second, columns, complex(origin), space)
-        return self._forward(space, "spectrum"), energy
+        return self._forward("spectrum", first, second, columns, complex(origin))
 
     def correlate(
         self, spectrum: NDArray[Any], which: int, windows: tuple[int, int]
@@ -100,13 +98,13 @@ class Correlator:
         Returns
         -------
         ndarray of shape (rows, columns), complex
-            The next call, and the next transform, overwrites it.
+            The next call overwrites it.
         """
         pattern = self._spectrum(which)
-        found = self._space("patch", windows[0])
+        found = scratch.array("correlations", (windows[0], self._sides[1]), _COMPLEX)
         for start in range(0, len(spectrum), _LINES_AT_ONCE):
             lines = slice(start, start + _LINES_AT_ONCE)
-            product = scratch.array("product", spectrum[lines].shape, _COMPLEX)
+            product = scratch.array("lines", spectrum[lines].shape, _COMPLEX)
             np.multiply(spectrum[lines], pattern[lines], out=product)
             _transform(product, cv2.DFT_INVERSE)
             turn(product, found, start)
@@ -118,25 +116,30 @@ class Correlator:
         if self._spectra is not None:
             return self._spectra[which]
         pattern = self._patterns[which]
-        space = self._space("pattern", len(pattern))
-        space[:] = 0
-        space[:, : pattern.shape[1]] = pattern
-        spectrum = self._forward(space, "spectrum of pattern")
+        spectrum, _ = self._forward("pattern", pattern, pattern[:0], pattern.shape[1], 0j)
         np.conj(spectrum, out=spectrum)
         spectrum /= spectrum.size
         return spectrum
 
-    def _forward(self, space: NDArray[Any], name: str) -> NDArray[Any]:
-        """Transform the first rows, beyond which all is 0: columns become lines."""
-        _transform(space, 0)
-        spectrum = scratch.array(name, self._sides[::-1], _COMPLEX)
-        turn(space, spectrum, 0)
-        spectrum[:, len(space) :] = 0
+    def _forward(
+        self,
+        name: str,
+        first: NDArray[Any],
+        second: NDArray[Any],
+        columns: int,
+        origin: complex,
+    ) -> tuple[NDArray[Any], float]:
+        """Do what `transform` does, some lines at a time; the spectrum is held under a name."""
+        spectrum, energy = scratch.array(name, self._sides[::-1], _COMPLEX), 0.0
+        for start in range(0, len(first), _LINES_AT_ONCE):
+            lines = slice(start, start + _LINES_AT_ONCE)
+            space = scratch.array("lines", (len(first[lines]), self._sides[1]), _COMPLEX)
+            energy += put_parts(first[lines], second[lines], columns, origin, space)
+            _transform(space, 0)
+            turn(space, spectrum, start)
+        spectrum[:, len(first) :] = 0
         _transform(spectrum, 0)
-        return spectrum
-
-    def _space(self, name: str, rows: int) -> NDArray[Any]:
-        return scratch.array(f"{name} transform", (rows, self._sides[1]), _COMPLEX)
+        return spectrum, energy
 
 
 def halves(plane: NDArray[Any], rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
