@@ -53,10 +53,7 @@ class Correlator:
 
     def __init__(self, patterns: NDArray[Any], windows: tuple[int, int]) -> None:
         self._patterns = patterns
-        self._sides = tuple(
-            _transform_side(extent + side - 1)
-            for extent, side in zip(windows, patterns.shape[1:], strict=True)
-        )
+        self._sides = transform_sides(windows, patterns.shape[1:])
         self._spectra = None
         if len(patterns) * math.prod(self._sides) * _COMPLEX.itemsize <= _SPECTRA_BYTES_KEPT:
             self._spectra = [self._spectrum(which).copy() for which in range(len(patterns))]
@@ -218,6 +215,12 @@ def turn(numbers: NDArray[Any], out: NDArray[Any], first: int) -> None:
 def error_bound(energy: float, pattern_energy: float) -> float:
     """Error of any sum of products of a patch and a pattern with these sums of squares."""
     return ERROR_OF_NORMS * math.sqrt(energy * pattern_energy)
+
+
+def transform_sides(windows: tuple[int, ...], pattern: tuple[int, ...]) -> tuple[int, ...]:
+    """Sides of the transforms that correlate so many windows with a pattern."""
+    extents = zip(windows, pattern, strict=True)
+    return tuple(_transform_side(extent + side - 1) for extent, side in extents)
 
 
 def transform_cost(patch: tuple[int, ...], windows: tuple[int, ...]) -> float:
