@@ -33,7 +33,7 @@ _SPECTRA_BYTES_KEPT = 128 * 2**20
 
 _COMPLEX = np.dtype(np.complex128)
 
-# So many lines of a product of spectra stay in the second-level cache on their way back.
+# So many lines stay in the second-level cache until they are columns.
 _LINES_AT_ONCE = 64
 
 
@@ -53,10 +53,7 @@ class Correlator:
 
     def __init__(self, patterns: NDArray[Any], windows: tuple[int, int]) -> None:
         self._patterns = patterns
-        self._sides = tuple(
-            _transform_side(extent + side - 1)
-            for extent, side in zip(windows, patterns.shape[1:], strict=True)
-        )
+        self._sides = transform_sides(windows, patterns.shape[1:])
         self._spectra = None
         if len(patterns) * math.prod(self._sides) * _COMPLEX.itemsize <= _SPECTRA_BYTES_KEPT:
             self._spectra = [self._spectrum(which).copy() for which in range(len(patterns))]
@@ -87,10 +84,8 @@ class Correlator:
         energy : float
             Sum of squares of both patches less their origins.
         """
-        space = self._space("patch", len(first))
         columns = first.shape[1] if columns is None else columns
-        energy = put_parts(first, second, columns, complex(origin), space)
-        return self._forward(space, "spectrum"), energy
+        return self._forward("spectrum", first, second, columns, complex(origin))
 
     def correlate(
         self, spectrum: NDArray[Any], which: int, windows: tuple[int, int]
@@ -100,13 +95,13 @@ class Correlator:
         Returns
         -------
         ndarray of shape (rows, columns), complex
-            The next call, and the next transform, overwrites it.
+            The next call overwrites it.
         """
         pattern = self._spectrum(which)
-        found = self._space("patch", windows[0])
+        found = scratch.array("correlations", (windows[0], self._sides[1]), _COMPLEX)
         for start in range(0, len(spectrum), _LINES_AT_ONCE):
             lines = slice(start, start + _LINES_AT_ONCE)
-            product = scratch.array("product", spectrum[lines].shape, _COMPLEX)
+            product = scratch.array("lines", spectrum[lines].shape, _COMPLEX)
             np.multiply(spectrum[lines], pattern[lines], out=product)
             _transform(product, cv2.DFT_INVERSE)
             turn(product, found, start)
@@ -118,25 +113,30 @@ class Correlator:
         if self._spectra is not None:
             return self._spectra[which]
         pattern = self._patterns[which]
-        space = self._space("pattern", len(pattern))
-        space[:] = 0
-        space[:, : pattern.shape[1]] = pattern
-        spectrum = self._forward(space, "spectrum of pattern")
+        spectrum, _ = self._forward("pattern", pattern, pattern[:0], pattern.shape[1], 0j)
         np.conj(spectrum, out=spectrum)
         spectrum /= spectrum.size
         return spectrum
 
-    def _forward(self, space: NDArray[Any], name: str) -> NDArray[Any]:
-        """Transform the first rows, beyond which all is 0: columns become lines."""
-        _transform(space, 0)
-        spectrum = scratch.array(name, self._sides[::-1], _COMPLEX)
-        turn(space, spectrum, 0)
-        spectrum[:, len(space) :] = 0
+    def _forward(
+        self,
+        name: str,
+        first: NDArray[Any],
+        second: NDArray[Any],
+        columns: int,
+        origin: complex,
+    ) -> tuple[NDArray[Any], float]:
+        """Do what `transform` does, some lines at a time; the spectrum is held under a name."""
+        spectrum, energy = scratch.array(name, self._sides[::-1], _COMPLEX), 0.0
+        for start in range(0, len(first), _LINES_AT_ONCE):
+            lines = slice(start, start + _LINES_AT_ONCE)
+            space = scratch.array("lines", (len(first[lines]), self._sides[1]), _COMPLEX)
+            energy += put_parts(first[lines], second[lines], columns, origin, space)
+            _transform(space, 0)
+            turn(space, spectrum, start)
+        spectrum[:, len(first) :] = 0
         _transform(spectrum, 0)
-        return spectrum
-
-    def _space(self, name: str, rows: int) -> NDArray[Any]:
-        return scratch.array(f"{name} transform", (rows, self._sides[1]), _COMPLEX)
+        return spectrum, energy
 
 
 def halves(plane: NDArray[Any], rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -215,6 +215,12 @@ def turn(numbers: NDArray[Any], out: NDArray[Any], first: int) -> None:
 def error_bound(energy: float, pattern_energy: float) -> float:
     """Error of any sum of products of a patch and a pattern with these sums of squares."""
     return ERROR_OF_NORMS * math.sqrt(energy * pattern_energy)
+
+
+def transform_sides(windows: tuple[int, ...], pattern: tuple[int, ...]) -> tuple[int, ...]:
+    """Sides of the transforms that correlate so many windows with a pattern."""
+    extents = zip(windows, pattern, strict=True)
+    return tuple(_transform_side(extent + side - 1) for extent, side in extents)
 
 
 def transform_cost(patch: tuple[int, ...], windows: tuple[int, ...]) -> float:

@@ -113,7 +113,8 @@ def tile_moments(
     """
     rows, columns = tile.shape
     slices = programs.slices
-    lanes = lanes if slices.full else LANES  # what is outside a mask is added up
+    if not slices.full and (inside != "transforms" or image.bad is not None):
+        lanes = LANES  # what is outside a mask is added up
     padded = -(-columns // lanes) * lanes
     raw = image.patch(tile, slices.shape, padded)
     bad = image.bad_patch(tile, slices.shape, padded)

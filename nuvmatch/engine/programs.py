@@ -16,7 +16,7 @@ from .covers import (
     plain_cover,
     search_time,
 )
-from .fourier import Correlator
+from .fourier import Correlator, transform_sides
 from .slices import Indices, Slices
 from .threads import scratch
 
@@ -152,7 +152,8 @@ class Programs:
     def mask_correlator(self, windows: tuple[int, int]) -> Correlator:
         """Return what correlates tiles of so many windows with the mask."""
         mask = self.slices.mask[None].astype(np.float64)
-        return self.keep_correlator(("mask", windows), lambda: Correlator(mask, windows))
+        sides = transform_sides(windows, self.slices.shape)  # tiles of nearly one size share it
+        return self.keep_correlator(("mask", sides), lambda: Correlator(mask, windows))
 
     def keep_correlator(self, key: Hashable, make: Callable[[], Correlator]) -> Correlator:
         """Make a correlator, or return the one of that key."""

@@ -19,6 +19,7 @@ MAX_THREADS = 256
 Part = TypeVar("Part")
 
 _SCRATCH_BYTES_KEPT = 8 * 2**20  # by one array
+_ALIGNMENT = 64  # bytes: of a line of the cache, and of the longest vectors
 
 
 class Tile(NamedTuple):
@@ -136,7 +137,8 @@ class Scratch(threading.local):
         size = math.prod(shape) * np.dtype(dtype).itemsize
         held = self._held.get(name)
         if held is None or held.size < size:
-            held = self._held[name] = np.empty(size, np.uint8)
+            spare = np.empty(size + _ALIGNMENT - 1, np.uint8)
+            held = self._held[name] = spare[-spare.ctypes.data % _ALIGNMENT :]
         return held[:size].view(dtype).reshape(shape)
 
     def trim(self) -> None:

@@ -81,3 +81,9 @@ def test_only_few_correlators_are_kept():
         programs.mask_correlator((side, side))
         assert len(programs._correlators) <= _CORRELATORS_KEPT
     assert programs.mask_correlator((1, 1)) is not first
+
+
+def test_tiles_of_nearly_one_size_share_a_correlator():
+    programs = Programs(Slices.of_mask(np.eye(3) > 0, 1))
+    assert programs.mask_correlator((157, 280)) is programs.mask_correlator((158, 279))
+    assert programs.mask_correlator((159, 280)) is not programs.mask_correlator((158, 279))

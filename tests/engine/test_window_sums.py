@@ -13,6 +13,7 @@ from nuvmatch.engine.window_sums import (
     flat_windows,
     inner_sums,
     take_outside,
+    take_powers,
     window_sums,
 )
 
@@ -82,6 +83,16 @@ def test_what_is_outside_is_taken_from_sums_and_from_squares_in_two_halves(kind,
     inner, inner_squares = np.empty((2, 1, 6, 6), kind)
     take_outside(sums.astype(kind), squares.astype(kind), outside, 256, inner, inner_squares)
     assert_array_equal((inner[0], inner_squares[0]), naive.inner_sums(plane, mask))
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.int64])
+def test_sums_and_squares_that_come_as_one_complex_number_are_taken_apart(kind, rng):
+    plane, mask = rng.integers(0, 256, (9, 8)), some_mask(rng, (4, 3))
+    expected = naive.inner_sums(plane, mask)
+    found = expected[0] - 700 + 0.3 + 1j * (expected[1] - 90000 - 0.3)
+    totals, squares = np.empty((2, 6, 6), kind)
+    take_powers(found, 700 + 90000j, totals, squares)
+    assert_array_equal((totals, squares), expected)
 
 
 @pytest.mark.parametrize(("image", "window"), SHAPES)
