@@ -46,12 +46,18 @@ class Correlator:
     windows : (int, int)
         Rows and columns of the windows of a patch, at most.
     precision : {np.float32, np.float64}
+
+    Attributes
+    ----------
+    energies : list of float
+        Sum of squares of each pattern.
     """
 
     def __init__(
         self, patterns: NDArray[Any], windows: tuple[int, int], precision: type[Any] = np.float64
     ) -> None:
         self._patterns = patterns
+        self.energies = [float((pattern**2).sum()) for pattern in patterns]
         self._complex = np.dtype(np.complex64 if precision is np.float32 else np.complex128)
         self._sides = tuple(
             _transform_side(extent + side - 1)
@@ -76,7 +82,10 @@ class Correlator:
             parts = [(spectrum.real, patch), (spectrum.imag, second)]
         for space, part in parts:
             inside = space[: part.shape[0], : part.shape[1]]
-            np.subtract(part, origin, out=inside, casting="unsafe")
+            if origin:
+                np.subtract(part, origin, out=inside, casting="unsafe")
+            else:
+                inside[:] = part
         _transform(spectrum, 0)
         return spectrum
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 from .additions import LANES
-from .boxes import box_sums
+from .boxes import box_sums, power_sums
 from .covers import ACCUMULATORS
-from .fourier import Correlator, error_bound
+from .fourier import error_bound, single_error_bound
 from .histograms import LANES as COUNTED
 from .histograms import add_terms, sum_terms
 from .images import Image
@@ -28,6 +28,8 @@ _ROWS = 128  # of a tile of joint histograms
 # How often faster than by an addition a pixel is counted by its bit; and picoseconds a window to
 # make an image of one bin, and sum it over windows.
 _BITS, _PLANE = 3, 5000
+
+_SURE = 0.25  # error of sums of whole numbers, at most: they are rounded to the right ones
 
 BinSums = Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]
 Shape = tuple[int, int]
@@ -79,7 +81,7 @@ def for_each_joint_sum(
     def score_tile(tile: Tile) -> NDArray[np.float64]:
         def sums_of(c: int, n_log_n: NDArray[np.float64]) -> JointSums:
             own, program = slices[c].slices, programs[c]
-            under = bins[c][tile.under(own.shape)]
+            under = np.ascontiguousarray(bins[c][tile.under(own.shape)])  # of one layout
             columns = tile.shape[1] if program is None else COUNTED
             joint, of_image = scratch.array("joint", (2, tile.shape[0], columns), np.float64)
             largest = scratch.array("largest", joint.shape, np.uint32)
@@ -163,12 +165,11 @@ def for_each_bin_sum(
     Other parameters are those of `for_each_joint_sum`.
     """
     most = product_tile(pattern.mask.shape, out.shape, 1)
-    correlator = pattern.correlator(most, counts=True)
 
     def score_tile(tile: Tile) -> NDArray[np.float64]:
         def sums(c: int) -> BinSums:
             under = bins[c][tile.under(pattern.mask.shape)]
-            return _bin_sums(under, number, pattern, correlator, c, tile.shape)
+            return _bin_sums(under, number, pattern, most, c, tile.shape)
 
         return score(tile.shape, sums)
 
@@ -176,25 +177,60 @@ def for_each_bin_sum(
 
 
 def _bin_sums(
-    under: NDArray[Any], number: int, pattern: Pattern, correlator: Correlator, c: int, shape: Shape
+    under: NDArray[Any], number: int, pattern: Pattern, most: Shape, c: int, shape: Shape
 ) -> BinSums:
     """Sum a channel of a pattern over each bin of what is under a tile, two bins at a time."""
     energy = float((pattern.planes[c] ** 2).sum())
-    integral = pattern.integral and error_bound(float(under.size), energy) < 0.25
+    integral = pattern.integral and error_bound(float(under.size), energy) < _SURE
+    of_sums = [np.float32, np.float64] if integral else [np.float64]
+    of_counts: list[type[Any]] = [np.float32, np.float64]
+    mask, full = len(pattern.planes), bool(pattern.mask.all())
+    height, width = pattern.mask.shape
     found = scratch.array("of two bins", (2, 2, *shape), np.float64)
+    boxes, squares = scratch.array("boxes", (2, 1, *shape), np.uint32)
+    counts = scratch.array("counts of two bins", shape, np.complex128)
     rest = np.empty((2, *shape))
     rest[0], rest[1] = pattern.sums[c], np.count_nonzero(pattern.mask)
-    last = number - 1
-    for j in range(0, last, 2):
-        second = (under == j + 1) & (j + 1 < last)
-        spectrum = correlator.transform(under == j, second)
-        sums = correlator.correlate(spectrum, c, shape).copy()
-        counts = correlator.correlate(spectrum, len(pattern.planes), shape)
+    for j in range(0, number - 1, 2):
+        two = np.stack([under == j, under == j + 1])
+        sums = _correlate(two, pattern, c, most, shape, of_sums)
+        if full:  # of numbers 1 and 2 sums, n + 2 m, and sums of squares, n + 4 m
+            numbers = two[:1] + 2 * two[1:].view(np.uint8)
+            power_sums(numbers, height, width, boxes, squares)
+            np.subtract(squares[0], boxes[0], out=squares[0])
+            np.subtract(boxes[0], squares[0], out=counts.real)
+            np.divide(squares[0], 2, out=counts.imag)
+        else:
+            counts = _correlate(two, pattern, mask, most, shape, of_counts)
         take_two_bins(sums, counts, integral, found, rest)
         yield found[0, 0], found[0, 1]
-        if j + 1 < last:
-            yield found[1, 0], found[1, 1]
-    yield rest[0], rest[1]
+        yield found[1, 0], found[1, 1]
+    if number % 2:
+        yield rest[0], rest[1]
+
+
+def _correlate(
+    two: NDArray[np.bool_],
+    pattern: Pattern,
+    which: int,
+    most: Shape,
+    shape: Shape,
+    precisions: list[type[Any]],
+) -> NDArray[np.complex128]:
+    """Correlate two bins, as one complex number, with a plane of a pattern or with its mask.
+
+    Of several precisions those are dropped that are not sure to round whole numbers right.
+    """
+    while True:
+        correlator = pattern.correlator(most, precisions[0], counts=True)
+        found = correlator.correlate(correlator.transform(*two), which, shape)
+        if len(precisions) > 1:
+            energy = correlator.energies[which]
+            bound = single_error_bound(float(np.count_nonzero(two)), energy, correlator.extreme())
+            if bound > _SURE:
+                precisions.pop(0)
+                continue
+        return found.astype(np.complex128)
 
 
 def _fill(

@@ -72,7 +72,13 @@ class Pattern:
         """What sums all pixels under the mask."""
         return Programs(Slices.of_mask(self.mask, len(self.planes)))
 
-    def correlator(self, windows: tuple[int, int], *, counts: bool = False) -> Correlator:
+    def correlator(
+        self,
+        windows: tuple[int, int],
+        precision: type[Any] = np.float64,
+        *,
+        counts: bool = False,
+    ) -> Correlator:
         """Return what correlates patches of so many windows with the planes.
 
         With `counts` the mask is one plane more, the last.
@@ -81,9 +87,9 @@ class Pattern:
         def make() -> Correlator:
             mask = self.mask[None].astype(np.float64)
             planes = np.concatenate([self.planes, mask]) if counts else self.planes
-            return Correlator(planes, windows)
+            return Correlator(planes, windows, precision)
 
-        return self.programs.keep_correlator(("pattern", windows, counts), make)
+        return self.programs.keep_correlator(("pattern", windows, precision, counts), make)
 
     @cached_property
     def sums(self) -> NDArray[np.float64]:

@@ -176,6 +176,20 @@ def test_sums_in_bins_are_those_of_the_loops(image, window, number, whole, rng):
 
 
 @pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("largest", [1, 255, 10**5, 10**8])
+def test_whole_numbers_of_any_size_are_summed_exactly(masked, largest, rng):
+    """In single precision only where all are sure to be rounded right."""
+    prepared, bins = binned_image(rng, (50, 70), 1, 5)
+    bins[0, :, :40] //= 3
+    greys = np.rint(largest * rng.random((40, 60)) ** 4)
+    mask = rng.random(greys.shape) < 0.7 if masked else np.ones(greys.shape, bool)
+    pattern = Pattern.from_greys(greys[None], mask)
+    assert pattern.integral
+    found = sums_of(prepared, bins, 5, pattern, greys.shape)
+    assert_array_equal(found, naive.bin_sums(bins[0], pattern.planes[0], mask, 5))
+
+
+@pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_windows_with_a_bad_pixel_that_counts_are_nan(masked, dtype, rng):
     good = rng.random((9, 140)) < 0.99
