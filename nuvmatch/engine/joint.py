@@ -186,13 +186,15 @@ def _bin_sums(
     of_counts: list[type[Any]] = [np.float32, np.float64]
     mask, full = len(pattern.planes), bool(pattern.mask.all())
     height, width = pattern.mask.shape
+    two = scratch.array("two bins", (2, *under.shape), np.bool_)
     found = scratch.array("of two bins", (2, 2, *shape), np.float64)
     boxes, squares = scratch.array("boxes", (2, 1, *shape), np.uint32)
     counts = scratch.array("counts of two bins", shape, np.complex128)
     rest = np.empty((2, *shape))
     rest[0], rest[1] = pattern.sums[c], np.count_nonzero(pattern.mask)
     for j in range(0, number - 1, 2):
-        two = np.stack([under == j, under == j + 1])
+        np.equal(under, j, out=two[0])
+        np.equal(under, j + 1, out=two[1])
         sums = _correlate(two, pattern, c, most, shape, of_sums)
         if full:  # of numbers 1 and 2 sums, n + 2 m, and sums of squares, n + 4 m
             numbers = two[:1] + 2 * two[1:].view(np.uint8)

@@ -190,10 +190,10 @@ def test_single_precision_is_near_the_loops_under_a_mask(normalize, channels, rn
 
 
 def test_a_map_of_a_crop_is_the_crop_of_the_map(rng):
-    image = rng.integers(0, 256, (150, 560)).astype(np.uint8)
-    matcher = nuvmatch.Matcher(image[20:34, 300:317], MI(bins=6, value_range=(0, 255)))
+    image = rng.integers(0, 256, (24, 300)).astype(np.uint8)
+    matcher = nuvmatch.Matcher(image[2:16, 200:217], MI(bins=6, value_range=(0, 255)))
     whole = matcher.score_map(image)
-    for top, left in ((0, 1), (13, 290)):
+    for top, left in ((0, 1), (3, 30)):
         assert np.array_equal(matcher.score_map(image[top:, left:]), whole[top:, left:])
 
 
