@@ -236,6 +236,19 @@ def mutual_information_map(image, labels, bins, value_range, by):
     return scores
 
 
+def sums_of_n_log_n(bins, labels):
+    """Over the joint histogram of every window, and over its own; and its fullest bin."""
+    shape = map_shape(bins, labels.shape)
+    joint, of_image, largest = np.zeros(shape), np.zeros(shape), np.zeros(shape, int)
+    for place, window in windows(bins, labels.shape):
+        both = np.stack([window[labels >= 0], labels[labels >= 0]])
+        cells = np.unique(both, axis=1, return_counts=True)[1]
+        own = np.unique(both[0], return_counts=True)[1]
+        joint[place], of_image[place] = (float((n * np.log2(n)).sum()) for n in (cells, own))
+        largest[place] = own.max()
+    return joint, of_image, largest
+
+
 def replace_nan(scores, value):
     """Scores with the value wherever one is no number."""
     return np.array([[value if math.isnan(score) else score for score in row] for row in scores])

@@ -26,7 +26,7 @@ MODULES = {
 LONGEST_FUNCTION, LONGEST_FILE, LONGEST_LINE_OF_HELP = 60, 500, 240
 
 # Writes LLVM's instructions one by one.
-GENERATORS = {("engine/additions.py", "_piece_in_llvm")}
+GENERATORS = {("engine/additions.py", "_piece_in_llvm"), ("engine/histograms.py", "_count_in_llvm")}
 
 
 def functions():

@@ -5,7 +5,7 @@ of the package sees it through these names only.
 """
 
 from .images import Image, prepare, unit_scale
-from .joint import BinSums, Counts, Shape, for_each_bin_sum, for_each_count
+from .joint import BinSums, JointSumsOf, Shape, for_each_bin_sum, for_each_joint_sum
 from .lattices import Lattice, find_lattice
 from .maps import replace_nan
 from .products import Pattern, ProductScore, TileProducts, for_each_product, products_at
@@ -19,8 +19,8 @@ from .threads import Tile, available_cpus, run
 __all__ = [
     "BestWindows",
     "BinSums",
-    "Counts",
     "Image",
+    "JointSumsOf",
     "Lattice",
     "Pattern",
     "ProductScore",
@@ -36,7 +36,7 @@ __all__ = [
     "available_cpus",
     "find_lattice",
     "for_each_bin_sum",
-    "for_each_count",
+    "for_each_joint_sum",
     "for_each_product",
     "for_each_tile",
     "prepare",

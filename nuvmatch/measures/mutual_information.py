@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
-from .._jit import jit
-from ..engine import Counts, Image, Programs, Shape, Slices, for_each_count
+from ..engine import Image, JointSumsOf, Programs, Shape, Slices, for_each_joint_sum
 from .base import Scorer
 from .bins import Binned, Cuts, report, spread
 from .image_bins import bin_image, check_image_bins
 from .template import Template
 
-# Two pixels in one bin but not in one slice leave open 2 log 2: what is less is rounding.
+# Two pixels in one bin but not in one slice leave open 2 bits: what is less is rounding.
 _LEAST_OPEN = 1.0
+
+# Bits by which sums in single precision may be wrong, a pixel of each channel; and by how much
+# a score may.
+_ERROR, _TOLERANCE = 2e-7, 1e-6
 
 # By `normalize`: how often the entropies of template and window count.
 _WEIGHTS = {"template": (1, 0), "window": (0, 1), "both": (1, 1)}
@@ -76,66 +78,52 @@ class MIScorer(Scorer):
         self._mask = Programs(Slices.of_mask(template.mask, len(labels)))
         self._slices = [Programs(Slices(plane[None])) for plane in labels]
         n_log_n = np.arange(template.pixels + 1.0)
-        n_log_n[1:] *= np.log(n_log_n[1:])
+        n_log_n[1:] *= np.log2(n_log_n[1:])
         self._n_log_n = n_log_n
         self._label_terms = [n_log_n[cut.counts].sum() for cut in cuts.binnings]
         self._label_entropy = sum(n_log_n[-1] - terms for terms in self._label_terms)
+        self._error = _ERROR * len(labels) * template.pixels
+        self._template, self._window = _WEIGHTS[measure.normalize]
+        # Windows' own entropies may be as small as they like.
+        self._to_be_exact = _TOLERANCE * self._template * self._label_entropy < self._error
 
     def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
         bins = bin_image(image, self._measure.value_range, self._image_bins)
-        for_each_count(
-            image, bins, self._image_bins, self._mask, self._slices, self._score, out, n_threads
+        exact = self._to_be_exact or out.dtype == np.float64
+        score = self._score_exactly if exact else self._score
+        for_each_joint_sum(
+            image, bins, self._image_bins, self._mask, self._slices, score, out, n_threads
         )
 
-    def _score(self, shape: Shape, counts_of: Callable[[int], Counts]) -> NDArray[np.float64]:
-        """Add up what each channel leaves open of the other image: ``1 - I / H = (H - I) / H``."""
-        template, window = _WEIGHTS[self._measure.normalize]
-        left_open, window_entropy = np.zeros((2, *shape))
-        for c, of_template in enumerate(self._label_terms):
-            joint, of_image = np.zeros((2, *shape))
-            for counts in counts_of(c):
-                add_terms(counts, self._n_log_n, joint, of_image)
-            left_open += template * (of_image - joint) + window * (of_template - joint)
-            window_entropy += self._n_log_n[-1] - of_image  # exactly 0 if all are in one bin
-        left_open[left_open < _LEAST_OPEN] = 0
-        entropy = template * self._label_entropy + window * window_entropy
-        scores = np.full(shape, np.nan)
-        np.divide(left_open, entropy, out=scores, where=window_entropy > 0)
-        np.minimum(scores, 1, out=scores)
+    def _score(self, shape: Shape, sums_of: JointSumsOf) -> NDArray[np.float64]:
+        """Score in single precision; but whether a match is perfect takes all digits."""
+        scores, left_open = self._scores(shape, sums_of, np.empty(0))
+        near = (left_open < _LEAST_OPEN + self._error) & ~np.isnan(scores)
+        if near.any():
+            np.copyto(scores, self._score_exactly(shape, sums_of), where=near)
         return scores
 
+    def _score_exactly(self, shape: Shape, sums_of: JointSumsOf) -> NDArray[np.float64]:
+        return self._scores(shape, sums_of, self._n_log_n)[0]
 
-@jit
-def add_terms(
-    counts: NDArray[np.int32],
-    n_log_n: NDArray[np.float64],
-    joint: NDArray[np.float64],
-    of_image: NDArray[np.float64],
-) -> None:
-    """Add ``n log n`` of one row of each window's joint histogram, and of its sum.
+    def _scores(
+        self, shape: Shape, sums_of: JointSumsOf, n_log_n: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Add up what each channel leaves open of the other image: ``1 - I / H = (H - I) / H``.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (slices, rows, columns)
-        How many pixels of each slice fall into one bin of the image.
-    n_log_n : ndarray of shape (pixels + 1,)
-    joint, of_image : ndarray of shape (rows, columns)
-        Are added to.
-
-    Plain twin: ``naive.mutual_information_map``.
-    """
-    slices, rows, columns = counts.shape
-    total = np.empty(columns, np.uint32)
-    for y in range(rows):
-        terms, of_bin = joint[y], of_image[y]
-        for x in range(columns):
-            total[x] = 0
-        for k in range(slices):
-            of_slice = counts[k, y]
-            for x in range(columns):
-                count = np.uint32(of_slice[x])  # without a sign, no index wraps around
-                terms[x] += n_log_n[count]
-                total[x] += count
-        for x in range(columns):
-            of_bin[x] += n_log_n[total[x]]
+        It is returned with the scores.
+        """
+        left_open, window_entropy = np.zeros((2, *shape))
+        flat = np.ones(shape, np.bool_)
+        for c, of_template in enumerate(self._label_terms):
+            joint, of_image, largest = sums_of(c, n_log_n)
+            left_open += self._template * (of_image - joint) + self._window * (of_template - joint)
+            window_entropy += self._n_log_n[-1] - of_image
+            flat &= largest == self._n_log_n.size - 1
+        left_open[left_open < _LEAST_OPEN] = 0
+        entropy = self._template * self._label_entropy + self._window * window_entropy
+        scores = np.full(shape, np.nan)
+        np.divide(left_open, entropy, out=scores, where=~flat)
+        np.minimum(scores, 1, out=scores)
+        return scores, left_open

@@ -6,8 +6,24 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from patterns import SHAPES, random_labels
 
-from nuvmatch.engine import Pattern, Programs, Slices, for_each_bin_sum, for_each_count, prepare
+from nuvmatch.engine import (
+    Pattern,
+    Programs,
+    Slices,
+    for_each_bin_sum,
+    for_each_joint_sum,
+    prepare,
+)
+from nuvmatch.engine import joint as joint_histograms
+from nuvmatch.engine.histograms import LANES, add_terms, sum_terms
 from nuvmatch.engine.joint import take_two_bins
+
+NO_TABLE = np.empty(0)
+
+
+def table(pixels):
+    n = np.arange(1.0, pixels + 1)
+    return np.append(0, n * np.log2(n))
 
 
 def binned_image(rng, shape, channels, number):
@@ -16,46 +32,114 @@ def binned_image(rng, shape, channels, number):
     return prepare(planes, None, 1), (number * planes).astype(np.uint8)
 
 
-def counts_of(image, bins, number, labels, n_threads=1):
-    """Counts (channels, bins, slices, rows, columns) of every window."""
-    slices = [Programs(Slices(plane[None])) for plane in labels]
-    mask = Programs(Slices.of_mask(labels[0] >= 0, len(labels)))
-    shape = naive.map_shape(bins[0], labels[0].shape)
-    maps = []
-    for c, i, k in np.ndindex(len(labels), number, labels.max() + 1):
+def joint_sums_of(bins, number, labels, n_log_n=NO_TABLE):
+    """Sums of every window of one tile, by a table or by none."""
+    starts, ys, xs, _ = Slices(labels[None]).places
+    joint, of_image = np.empty((2, *naive.map_shape(bins, labels.shape)))
+    largest = np.empty(joint.shape, np.uint32)
+    scales = np.zeros(len(starts), np.int32)
+    sum_terms(bins, number, ys, xs, starts, scales, n_log_n, joint, of_image, largest)
+    return joint, of_image, largest
 
-        def score(of_tile, of_channel, c=c, i=i, k=k):
-            counts = [count.copy() for count in of_channel(c)]
-            assert len(counts) == number
-            assert counts[i].shape[1:] == of_tile
-            return counts[i][k].astype(float) if k < len(counts[i]) else np.zeros(of_tile)
 
-        out = np.empty(shape)
-        for_each_count(image, bins, number, mask, slices, score, out, n_threads)
-        maps.append(out)
-    return np.reshape(maps, (len(labels), number, -1, *shape))
+def check_sums(found, bins, labels, n_log_n):
+    expected = naive.sums_of_n_log_n(bins, labels)
+    error = 1e-13 * n_log_n[-1] if n_log_n.size else 1e-6 * np.count_nonzero(labels >= 0)
+    for own, plain in zip(found[:2], expected[:2], strict=True):
+        assert_allclose(own, plain, rtol=0, atol=error)
+    assert_array_equal(found[2], expected[2])
 
 
 @pytest.mark.parametrize(("image", "window"), SHAPES[1:])
-def test_counts_are_those_of_the_loops(image, window, rng):
-    prepared, bins = binned_image(rng, image, 1, 3)
-    labels = random_labels(rng, window)
-    if np.count_nonzero(labels >= 0) < 2:
-        labels.flat[-1] = labels.flat[0]
-    found = counts_of(prepared, bins, 3, labels[None])[0]
-    for i, k in np.ndindex(found.shape[:2]):
-        expected = naive.bin_sums(bins[0], np.ones(window), labels == k, 3)[i, 1]
-        assert_array_equal(found[i, k], expected)
+@pytest.mark.parametrize("exact", [True, False])
+def test_joint_sums_are_those_of_the_loops(image, window, exact, rng):
+    bins, labels = rng.integers(0, 3, image).astype(np.uint8), random_labels(rng, window)
+    n_log_n = table(labels.size) if exact else NO_TABLE
+    check_sums(joint_sums_of(bins, 3, labels, n_log_n), bins, labels, n_log_n)
 
 
-def test_channels_are_counted_apart(rng):
-    prepared, bins = binned_image(rng, (9, 10), 2, 4)
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    ("window", "rows", "columns", "bins", "labels"),
+    [
+        ((3, 3), 2, LANES, 3, 2),  # all windows that are counted together
+        ((2, 270), 2, 9, 2, 3),  # wider than these
+        ((27, 31), 2, 5, 2, 1),  # more pixels in a slice than are counted at a time
+        ((45, 50), 2, 3, 2, 2),
+        ((5, 6), 3, 4, 300, 4),  # more bins than pixels, and than are taken up at a time
+    ],
+)
+def test_joint_sums_of_many_pixels_and_bins(window, rows, columns, bins, labels, exact, rng):
+    shape = rows + window[0] - 1, columns + window[1] - 1
+    image = rng.integers(0, bins, shape).astype(np.uint16)
+    image[-1] = bins - 1
+    slices = rng.integers(0, labels, window)
+    slices.flat[:labels] = range(labels)
+    n_log_n = table(slices.size) if exact else NO_TABLE
+    check_sums(joint_sums_of(image, bins, slices, n_log_n), image, slices, n_log_n)
+
+
+@pytest.mark.parametrize("pixels", range(1, 20))
+def test_any_number_of_pixels_is_counted(pixels, rng):
+    bins, labels = rng.integers(0, 2, (2, 40)).astype(np.uint8), np.full((2, 10), -1)
+    labels.flat[rng.permutation(20)[:pixels]] = 0
+    check_sums(joint_sums_of(bins, 2, labels, table(20)), bins, labels, table(20))
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_scales_leave_terms_small(exact, rng):
+    """Terms of a table are as they are."""
+    counts = rng.integers(0, 60, (3, 2, LANES)).astype(np.uint32)
+    counts[:, 0, 0] = 0
+    totals = counts.sum(axis=0, dtype=np.uint32)
+    joint, of_image = np.ones((2, 2, LANES))
+    largest = np.full((2, LANES), 100, np.uint32)
+    scales = np.array([5, 6, 2, 7], np.int32)
+    n_log_n = table(180) if exact else NO_TABLE
+    add_terms(counts, totals, scales, n_log_n, joint, of_image, largest)
+    scales = scales * (not exact)
+    terms = table(180)[counts] - scales[:3, None, None] * counts
+    assert_allclose(joint, 1 + terms.sum(axis=0), rtol=0, atol=1e-12 if exact else 5e-5)
+    terms = table(180)[totals] - scales[3] * totals
+    assert_allclose(of_image, 1 + terms, rtol=0, atol=1e-12 if exact else 5e-5)
+    assert_array_equal(largest, np.maximum(totals, 100))
+
+
+@pytest.mark.parametrize("by", ["bits", "additions"])
+@pytest.mark.parametrize("n_log_n", [table(12), NO_TABLE])
+def test_channels_of_every_tile_are_summed_apart(by, n_log_n, rng, monkeypatch):
+    monkeypatch.setattr(joint_histograms, "_ROWS", 5)
+    shape = (14, LANES + 20)
+    monkeypatch.setattr(joint_histograms, "_BITS", 1e9 if by == "bits" else 1e-9)
+    bins = rng.integers(0, 4, (2, *shape)).astype(np.uint8)
     labels = np.stack([random_labels(rng, (3, 4))] * 2)
     labels[1][labels[1] >= 0] = 0
-    found = counts_of(prepared, bins, 4, labels)
+    slices = [Programs(Slices(plane[None])) for plane in labels]
+    mask = Programs(Slices.of_mask(labels[0] >= 0, 2))
+    image = prepare(rng.random((2, *shape)), None, 1)
     for c in range(2):
-        expected = naive.bin_sums(bins[c], np.ones((3, 4)), labels[c] == 0, 4)[:, 1]
-        assert_array_equal(found[c, :, 0], expected)
+
+        def score(of_tile, sums_of, c=c):
+            sums = sums_of(c, n_log_n)
+            assert all(one.shape == of_tile for one in sums)
+            return sums.joint + 100 * sums.of_image + 10000 * sums.largest
+
+        plain = naive.sums_of_n_log_n(bins[c], labels[c])
+        expected = plain[0] + 100 * plain[1] + 10000 * plain[2]
+        found = np.empty((2, *expected.shape))
+        for n_threads, out in enumerate(found, 1):
+            for_each_joint_sum(image, bins, 4, mask, slices, score, out, n_threads)
+        assert_array_equal(*found)
+        assert_allclose(out, expected, rtol=0, atol=1e-9 if n_log_n.size else 1e-4)
+
+
+def test_flat_slices_are_counted_by_additions(rng):
+    """Many pixels, and few ends of runs: or else bit by bit."""
+    flat, busy = np.indices((200, 200))[0] // 50, rng.integers(0, 4, (200, 200))
+    many, few = 10**7, 10
+    assert joint_histograms._additions(Programs(Slices(flat[None])), many) is not None
+    assert joint_histograms._additions(Programs(Slices(flat[None])), few) is None
+    assert joint_histograms._additions(Programs(Slices(busy[None])), many) is None
 
 
 def sums_of(image, bins, number, pattern, window, c=0):
@@ -93,6 +177,20 @@ def test_sums_in_bins_are_those_of_the_loops(image, window, number, whole, rng):
 
 
 @pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("largest", [1, 255, 10**5, 10**8])
+def test_whole_numbers_of_any_size_are_summed_exactly(masked, largest, rng):
+    """In single precision only where all are sure to be rounded right."""
+    prepared, bins = binned_image(rng, (50, 70), 1, 5)
+    bins[0, :, :40] //= 3
+    greys = np.rint(largest * rng.random((40, 60)) ** 4)
+    mask = rng.random(greys.shape) < 0.7 if masked else np.ones(greys.shape, bool)
+    pattern = Pattern.from_greys(greys[None], mask)
+    assert pattern.integral
+    found = sums_of(prepared, bins, 5, pattern, greys.shape)
+    assert_array_equal(found, naive.bin_sums(bins[0], pattern.planes[0], mask, 5))
+
+
+@pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_windows_with_a_bad_pixel_that_counts_are_nan(masked, dtype, rng):
     good = rng.random((9, 140)) < 0.99
@@ -108,7 +206,7 @@ def test_windows_with_a_bad_pixel_that_counts_are_nan(masked, dtype, rng):
     bins, out = np.zeros((2, 9, 140), np.uint8), np.empty(expected.shape)
     programs = Programs(Slices.of_mask(mask, 2))
     of_channel = Programs(Slices(np.where(mask, 0, -1)[None]))
-    for_each_count(image, bins, 2, programs, [of_channel] * 2, score, out, 1)
+    for_each_joint_sum(image, bins, 2, programs, [of_channel] * 2, score, out, 1)
     assert_array_equal(np.isnan(out), expected)
     out[:] = 0
     pattern = Pattern.from_greys(rng.random((2, 3, 4)), mask)

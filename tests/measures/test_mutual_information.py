@@ -169,3 +169,67 @@ def test_many_bins_and_a_mask_leave_the_joint_histogram_right(rng):
 def test_more_image_bins_than_labels_can_tell_are_refused():
     with pytest.raises(ValueError, match="65536"):
         nuvmatch.Matcher(np.arange(99).reshape(9, 11) % 5, MI(bins=10**6))
+
+
+@pytest.mark.parametrize("normalize", ["template", "window", "both"])
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_single_precision_is_near_the_loops_under_a_mask(normalize, channels, rng):
+    """Also where windows are nearly flat, and in the largest counts."""
+    image = rng.integers(0, 256, (41, 43, *channels)).astype(np.uint8)
+    image[:, 30:] = 9
+    image[7, 35], image[20] = 200, 255
+    template = image[3:37, 5:40]
+    mask = rng.random(template.shape[:2]) < 0.9
+    matcher = nuvmatch.Matcher(template, MI(bins=5, normalize=normalize), mask=mask)
+    labels = np.stack([own.labels for own in matcher.bins], axis=-1)
+    labels = labels if channels else labels[..., 0]
+    expected = naive.mutual_information_map(image, labels, 5, (0, 255), normalize)
+    scores = matcher.score_map(image)
+    assert scores.dtype == np.float32
+    assert_allclose(scores, expected, rtol=0, atol=3e-7)
+
+
+def test_a_map_of_a_crop_is_the_crop_of_the_map(rng):
+    image = rng.integers(0, 256, (24, 300)).astype(np.uint8)
+    matcher = nuvmatch.Matcher(image[2:16, 200:217], MI(bins=6, value_range=(0, 255)))
+    whole = matcher.score_map(image)
+    for top, left in ((0, 1), (3, 30)):
+        assert np.array_equal(matcher.score_map(image[top:, left:]), whole[top:, left:])
+
+
+def test_perfect_matches_are_told_from_near_ones_in_any_precision(rng):
+    """In tiles that have both, and others: nothing else changes."""
+    template = rng.integers(0, 4, (60, 70)).astype(np.uint8)
+    scene = rng.integers(0, 4, (90, 100)).astype(np.uint8)
+    scene[10:70, 20:90] = template
+    near = scene.copy()
+    near[40, 50] = (near[40, 50] + 1) % 4
+    measure = MI(bins=range(5), value_range=(0, 4))
+    for dtype in (np.float32, np.float64):
+        matcher = nuvmatch.Matcher(template, measure, dtype=dtype)
+        perfect, other = matcher.score_map(scene), matcher.score_map(near)
+        assert perfect[10, 20] == 0
+        expected = naive.mutual_information_map(
+            near[10:70, 20:90], template.astype(int), 4, (0, 4), "template"
+        )
+        error = 1e-9 if dtype == np.float64 else 1e-7
+        assert other[10, 20] == pytest.approx(expected[0, 0], abs=error)
+        away = np.indices(perfect.shape)[0] > 40
+        assert np.array_equal(perfect[away], other[away])
+
+
+@pytest.mark.compiled
+def test_a_template_of_a_million_pixels(rng):
+    """Counts of more than 16 bits."""
+    image = rng.integers(0, 256, (1024, 1026)).astype(np.uint8)
+    template = rng.integers(0, 2, (1024, 1024))
+    template[image[:, 2:] > 99] = 1
+    measure = MI(bins=[0, 1, 2], value_range=(0, 256))
+    expected = []
+    for i in range(3):
+        greys = np.searchsorted([128], image[:, i : 1024 + i].ravel(), side="right")
+        labels = template.ravel()
+        expected.append(1 - information(labels, greys) / information(labels, labels))
+    for dtype, error in ((np.float32, 3e-7), (np.float64, 1e-9)):
+        scores = nuvmatch.score_map(image, template, measure, dtype=dtype)
+        assert_allclose(scores[0], expected, rtol=0, atol=error)
