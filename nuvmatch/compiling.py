@@ -42,6 +42,10 @@ def warmup() -> None:
     )  # fmt: skip
     for image, dtype in itertools.product(greys, (np.float32, np.float64)):
         _call(image, np.dtype(dtype))
+    for image in greys[:2]:  # sums under a large and ragged mask, of whole numbers
+        part = image[: _SIDES[0], : _SIDES[0]]
+        template = part[:_LARGE, :_LARGE]
+        Matcher(template, "ncc", mask=scene[:_LARGE, :_LARGE] % 2 > 0).score_map(part)
     for dtype in (np.float32, np.float64):  # what joins maps is of few types
         Matcher(greys[0][:_SMALL, :_SMALL], "auto", dtype=dtype).locate(greys[0][:_LARGE, :_LARGE])
 

@@ -279,19 +279,17 @@ def _tile_products(
     origin = np.zeros(len(moments.patch))
     if image.exact:
         origin = np.rint(moments.patch[:, ::_ROWS_OF_A_SAMPLE, :width].mean(axis=(1, 2)))
-    # Not contiguous, as what the correlator returns: one layout to compile.
-    found = scratch.array("found", (half, columns + 1), np.complex128)[:, :columns]
-    energy = 0.0
+    # Of several channels in an array that has columns to spare, as one channel's: compiled once.
+    found, energy = scratch.array("found", (half, columns + 1), np.complex128)[:, :columns], 0.0
+    found[:] = 0
     for c, plane in enumerate(moments.patch):
         both = complex(origin[c], origin[c])
         spectrum, more = correlator.transform(*halves(plane, rows), columns=width, origin=both)
         of_channel = correlator.correlate(spectrum, c, (half, columns))
-        if len(origin) == 1:
-            found = of_channel
-        elif c == 0:
-            found[:] = of_channel
-        else:
+        if len(origin) > 1:
             found += of_channel
+        else:
+            found = of_channel
         energy += more
     error = error_bound(energy, pattern.energy)
     whole = image.exact and pattern.integral and error < 0.25
