@@ -14,7 +14,8 @@ def product_map(image, pattern, shape, of_tile):
     out = np.empty(shape)
 
     def score(tile):
-        return of_tile(tile)[:, : tile.tile.shape[1]]
+        with np.errstate(all="ignore"):  # beyond the tile there may be anything
+            return of_tile(tile)[:, : tile.tile.shape[1]]
 
     for_each_product(image, pattern, score, out, 1)
     return out
