@@ -59,6 +59,9 @@ $transforms
 # Picoseconds for a window and slice, to read and score slices that have left the cache.
 READING = $reading
 
+# Picoseconds for a window, slice and curve, to score by curves.
+SCORING = $scoring
+
 # Microseconds for a slice, and for a slice and each pixel of a template, to search for the
 # cheapest additions.
 SEARCH = $search
@@ -181,6 +184,7 @@ def module_text(additions, transforms, machine):
         ),
         transforms="\n".join(f"    {side}: {price}," for side, price in transforms.items()),
         reading=prices.READING,
+        scoring=prices.SCORING,
         search=prices.SEARCH,
     )
 

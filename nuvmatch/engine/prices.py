@@ -45,6 +45,9 @@ TRANSFORMS = {
 # Picoseconds for a window and slice, to read and score slices that have left the cache.
 READING = 1200
 
+# Picoseconds for a window, slice and curve, to score by curves.
+SCORING = 100
+
 # Microseconds for a slice, and for a slice and each pixel of a template, to search for the
 # cheapest additions.
 SEARCH = (60, 0.04)
