@@ -179,41 +179,59 @@ def for_each_bin_sum(
 def _bin_sums(
     under: NDArray[Any], number: int, pattern: Pattern, most: Shape, c: int, shape: Shape
 ) -> BinSums:
-    """Sum a channel of a pattern over each bin of what is under a tile, two bins at a time."""
-    energy = float((pattern.planes[c] ** 2).sum())
-    integral = pattern.integral and error_bound(float(under.size), energy) < _SURE
-    full = bool(pattern.mask.all())
+    """Sum a channel of a pattern over each bin of what is under a tile, a few bins at a time.
+
+    Two are the real and the imaginary part of one patch; or four, where pairs can be told apart
+    as the digits of one whole number to the base of a radix.
+    """
+    full, mask = bool(pattern.mask.all()), len(pattern.planes)
+    integral, radix = _digits(under.size, pattern, c)
+    size = 4 if radix else 2
     correlator = pattern.correlator(most, counts=not full)
-    two = scratch.array("two bins", (2, *under.shape), np.uint8)
-    found = scratch.array("of two bins", (2, 2, *shape), np.float64)
-    sums, counts = scratch.array("sums and counts", (2, *shape), np.complex128)
+    some = scratch.array("some bins", (size, *under.shape), np.uint8)
+    found = scratch.array("of some bins", (2, size, *shape), np.float64)
     rest = np.empty((2, *shape))
     rest[0], rest[1] = pattern.sums[c], np.count_nonzero(pattern.mask)
-    for j in range(0, number - 1, 2):
-        np.equal(under, j, out=two[0].view(np.bool_))
-        np.equal(under, j + 1, out=two[1].view(np.bool_))
-        spectrum, _ = correlator.transform(*two)
-        sums[:] = correlator.correlate(spectrum, c, shape)
+    for first in range(0, number - 1, size):
+        for i, one in enumerate(some):
+            np.equal(under, first + i, out=one.view(np.bool_))
+        parts = list(some)
+        if radix:
+            parts = [some[i] + np.int32(radix) * some[i + 1] for i in (0, 2)]
+        spectrum, _ = correlator.transform(*parts)
+        take_bins(correlator.correlate(spectrum, c, shape), radix, integral, found[0])
         if full:
-            _count_two_bins(two, pattern.mask.shape, counts)
+            for i in range(0, size, 2):
+                _count_two_bins(some[i : i + 2], pattern.mask.shape, found[1, i : i + 2])
         else:
-            counts[:] = correlator.correlate(spectrum, len(pattern.planes), shape)
-        take_two_bins(sums, counts, integral, found, rest)
-        yield found[0, 0], found[0, 1]
-        yield found[1, 0], found[1, 1]
-    if number % 2:
+            take_bins(correlator.correlate(spectrum, mask, shape), radix, True, found[1])
+        for i in range(min(size, number - first)):
+            rest -= found[:, i]
+            yield found[0, i], found[1, i]
+    if number % size == 1:
         yield rest[0], rest[1]
 
 
+def _digits(pixels: int, pattern: Pattern, c: int) -> tuple[bool, int]:
+    """Tell whether sums over so many pixels are whole numbers, and a radix; 0, if that errs."""
+    plane = pattern.planes[c]
+    energy = max(float((plane**2).sum()), float(np.count_nonzero(pattern.mask)))
+    integral = pattern.integral and error_bound(float(pixels), energy) < _SURE
+    largest = max(float(abs(plane).sum()), float(plane.size))
+    radix = 2 ** int(2 * largest + 1).bit_length()
+    told = radix < 2**31 and error_bound(pixels * float(radix) ** 2, energy) < _SURE
+    return integral, radix if integral and told else 0
+
+
 def _count_two_bins(
-    two: NDArray[np.uint8], window: tuple[int, ...], counts: NDArray[np.complex128]
+    two: NDArray[np.uint8], window: tuple[int, ...], counts: NDArray[np.float64]
 ) -> None:
     """Count what is in two bins, by sums of numbers 1 and 2, n + 2 m, and of squares, n + 4 m."""
-    boxes, squares = scratch.array("boxes", (2, 1, *counts.shape), np.uint32)
+    boxes, squares = scratch.array("boxes", (2, 1, *counts.shape[1:]), np.uint32)
     power_sums(two[:1] + 2 * two[1:], window[0], window[1], boxes, squares)
     np.subtract(squares[0], boxes[0], out=squares[0])
-    np.subtract(boxes[0], squares[0], out=counts.real)
-    np.divide(squares[0], 2, out=counts.imag)
+    np.subtract(boxes[0], squares[0], out=counts[0])
+    np.divide(squares[0], 2, out=counts[1])
 
 
 def _fill(
@@ -238,36 +256,41 @@ def _fill(
 
 
 @jit
-def take_two_bins(
-    sums: NDArray[np.complex128],
-    counts: NDArray[np.complex128],
+def take_bins(
+    correlations: NDArray[np.complex128],
+    radix: int,
     integral: bool,
     found: NDArray[np.float64],
-    rest: NDArray[np.float64],
 ) -> None:
-    """Take apart what two bins have been correlated to, and take it from what is left over.
+    """Take apart what bins have been correlated to.
 
     Parameters
     ----------
-    sums, counts : ndarray of shape (rows, columns)
-        Of the first bin in the real part, of the second in the imaginary one. Counts, and
-        sums if `integral`, are whole numbers but for rounding.
-    found : ndarray of shape (2, 2, rows, columns), filled
-        Sum and count of either bin.
-    rest : ndarray of shape (2, rows, columns), from which sums and counts are taken
+    correlations : ndarray of shape (rows, columns)
+        If `integral`, whole numbers but for rounding.
+    radix : int
+        Real and imaginary part have two digits to that base, which may be negative, the lower
+        one first; 0: each is of one bin.
+    found : ndarray of shape (2 or 4, rows, columns), filled
 
     Plain twin: ``naive.bin_sums``.
     """
-    rows, columns = sums.shape
-    for y in range(rows):
-        for x in range(columns):
-            first, second = sums[y, x].real, sums[y, x].imag
-            if integral:
-                first, second = np.rint(first), np.rint(second)
-            found[0, 0, y, x] = first
-            found[1, 0, y, x] = second
-            rest[0, y, x] = rest[0, y, x] - first - second
-            first, second = np.rint(counts[y, x].real), np.rint(counts[y, x].imag)
-            found[0, 1, y, x] = first
-            found[1, 1, y, x] = second
-            rest[1, y, x] = rest[1, y, x] - first - second
+    base = float(radix)
+    share = 1 / base if radix > 0 else 0.0
+    for y in range(correlations.shape[0]):
+        both = correlations[y]
+        if radix == 0:
+            one, two = found[0, y], found[1, y]
+            for x in range(both.size):
+                real, imag = both[x].real, both[x].imag
+                one[x] = np.rint(real) if integral else real
+                two[x] = np.rint(imag) if integral else imag
+        else:
+            low, high = found[0, y], found[1, y]
+            for x in range(both.size):
+                high[x] = np.rint(both[x].real * share)
+                low[x] = np.rint(both[x].real - base * high[x])
+            low, high = found[2, y], found[3, y]
+            for x in range(both.size):
+                high[x] = np.rint(both[x].imag * share)
+                low[x] = np.rint(both[x].imag - base * high[x])

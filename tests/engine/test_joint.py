@@ -16,7 +16,7 @@ from nuvmatch.engine import (
 )
 from nuvmatch.engine import joint as joint_histograms
 from nuvmatch.engine.histograms import LANES, add_terms, sum_terms
-from nuvmatch.engine.joint import take_two_bins
+from nuvmatch.engine.joint import take_bins
 
 NO_TABLE = np.empty(0)
 
@@ -159,7 +159,7 @@ def sums_of(image, bins, number, pattern, window, c=0):
 
 
 @pytest.mark.parametrize(("image", "window"), SHAPES[1:])
-@pytest.mark.parametrize("number", [2, 3, 4])
+@pytest.mark.parametrize("number", [2, 3, 4, 5, 6, 9])
 @pytest.mark.parametrize("whole", [True, False])
 def test_sums_in_bins_are_those_of_the_loops(image, window, number, whole, rng):
     prepared, bins = binned_image(rng, image, 1, number)
@@ -179,7 +179,7 @@ def test_sums_in_bins_are_those_of_the_loops(image, window, number, whole, rng):
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("largest", [1, 255, 10**5, 10**8])
 def test_whole_numbers_of_any_size_are_summed_exactly(masked, largest, rng):
-    """In single precision only where all are sure to be rounded right."""
+    """Two in one number only where all are sure to be rounded right."""
     prepared, bins = binned_image(rng, (50, 70), 1, 5)
     bins[0, :, :40] //= 3
     greys = np.rint(largest * rng.random((40, 60)) ** 4)
@@ -214,18 +214,19 @@ def test_windows_with_a_bad_pixel_that_counts_are_nan(masked, dtype, rng):
     assert_array_equal(np.isnan(out), expected)
 
 
+@pytest.mark.parametrize("radix", [0, 2**9])
 @pytest.mark.parametrize("integral", [True, False])
-def test_two_bins_are_taken_apart_and_from_the_rest(integral, rng):
-    bins, mask = rng.integers(0, 3, (7, 8)), rng.random((3, 4)) < 0.8
+def test_bins_are_taken_apart(radix, integral, rng):
+    size = 4 if radix else 2
+    bins, mask = rng.integers(0, size, (7, 8)), rng.random((3, 4)) < 0.8
     numbers = np.where(mask, rng.integers(-9, 9, (3, 4)) if integral else rng.random((3, 4)), 0)
-    expected = naive.bin_sums(bins, numbers, mask, 3)
-    noise = 0.3 if integral else 0.0  # what rounding takes away
-
-    def as_complex(part, noise):
-        return expected[0, part] + noise + 1j * (expected[1, part] - noise)
-
-    found, rest = np.empty((2, 2, 5, 5)), np.empty((2, 5, 5))
-    rest[0], rest[1] = numbers.sum(), mask.sum()
-    take_two_bins(as_complex(0, noise), as_complex(1, 0.3), integral, found, rest)
-    assert_allclose(found, expected[:2], rtol=0, atol=0 if integral else 1e-12)
-    assert_allclose(rest, expected[2], atol=1e-12)
+    expected = naive.bin_sums(bins, numbers, mask, size)[:, 0]
+    if radix:
+        expected = np.rint(expected)
+        both = expected[0] + radix * expected[1] + 1j * (expected[2] + radix * expected[3])
+    else:
+        both = expected[0] + 1j * expected[1]
+    both += (0.3 - 0.3j) * (integral or radix > 0)  # what rounding takes away
+    found = np.empty((size, 5, 5))
+    take_bins(both, radix, integral, found)
+    assert_allclose(found, expected, rtol=0, atol=0 if integral else 1e-12)
