@@ -34,7 +34,7 @@ from .window_sums import type_of_sums
 # but of low ones only once its additions have been found, which takes longer than here.
 _LEAST_HEIGHT, _LEAST_WINDOWS, _LARGEST_PART = 24, 2**17, 2**13
 _LOW = 48
-_STEP, _STEP_OF_HIGH, _HIGH = 8, 16, 192  # one row in so many is looked at first
+_STEP = 8  # one row in so many is looked at first
 
 _GUESSES = 24  # windows whose first rows score best, of which the best is mostly the best of all
 _PASSES = 2  # by which all windows are bounded, at most
@@ -83,7 +83,7 @@ class Stopping:
     def __init__(self, programs: Programs) -> None:
         self.programs = programs
         slices = self._slices = programs.slices
-        self.step = step = _STEP_OF_HIGH if slices.shape[0] >= _HIGH else _STEP
+        self.step = step = _STEP
         order = _spread(step)
         self._parts = [
             _Part(row, Programs(Slices(_in_use(slices.labels[:, row::step]))))
