@@ -49,6 +49,17 @@ def write_tables(folder, tables, run):
     write_text(folder / "results.json", text + "\n")
 
 
+def read_tables(folder):
+    """Return the tables that were left, and what is told of the run."""
+    results = json.loads((folder / "results.json").read_text("utf-8"))
+    tables = {
+        name: pd.DataFrame(rows)
+        for name, rows in results.items()
+        if isinstance(rows, list) and rows and isinstance(rows[0], dict)
+    }
+    return tables, {name: value for name, value in results.items() if name not in tables}
+
+
 def as_records(tables):
     """Tables as plain lists of exact numbers; NaN becomes None."""
     return {

@@ -5,7 +5,7 @@
 Leaves DIR/presence.md and DIR/threshold.md, and in DIR/presence/ each table as Markdown and
 CSV, all of them as JSON, and each figure as PNG and SVG. What was done is kept in the cache:
 interrupted, the same command goes on where it was. Times are taken at the end, by this process
-alone.
+alone; --times takes them anew, and leaves all else as it is in DIR.
 """
 
 import sys
@@ -15,7 +15,7 @@ from pathlib import Path
 from .. import icons, kinds, scenes, screens
 from ..environment import environment
 from ..jobs import score_all
-from ..reporting import make_parser, write_figures, write_tables, write_text
+from ..reporting import make_parser, read_tables, write_figures, write_tables, write_text
 from . import experiment, on_screens, timing
 from .analysis import tabulate
 from .experiment import search_all
@@ -41,20 +41,28 @@ def run(options):
 
 def main(arguments=None):
     started = time.monotonic()
-    options = make_parser("presence", __doc__, 400, QUICK, "trials").parse_args(arguments)
+    parser = make_parser("presence", __doc__, 400, QUICK, "trials")
+    parser.add_argument("--times", action="store_true", help="times only")
+    options = parser.parse_args(arguments)
     folder = options.out / "presence"
+    shape, rounds = (SMALLER, 1) if options.number <= QUICK else (timing.HD, 5)
     try:
         folder.mkdir(parents=True, exist_ok=True)  # before the work, not after
-        searches, icons_sought = run(options)
-        quick = options.number <= QUICK
-        times = timing.measure_times(SMALLER, 1) if quick else timing.measure_times()
+        if options.times:
+            tables, about = read_tables(folder)
+        else:
+            done = run(options)
+            about = {"seed": options.seed, "trials": options.number}
+        times = timing.measure_times(shape, rounds)
     except KeyboardInterrupt:
         sys.exit("interrupted; what was done is kept, and the same command goes on from there")
-    tables = tabulate(searches, icons_sought, times)
-    about = {"seed": options.seed, "trials": options.number, "environment": environment()}
-    about["timed"] = list(SMALLER if quick else timing.HD)
+    if options.times:
+        tables["times"] = times
+    else:
+        tables = tabulate(*done, times)
+        write_figures(folder, draw(tables))
+    about.update(environment=environment(), timed=list(shape))
     write_tables(folder, tables, about)
-    write_figures(folder, draw(tables))
     write_text(options.out / "presence.md", make_page(tables, about))
     write_text(options.out / "threshold.md", make_page(tables, about, "threshold"))
     taken = (time.monotonic() - started) / 60

@@ -2,7 +2,6 @@
 
 # ruff: noqa: E402 - first it is asked whether what they import is there
 
-import json
 import re
 from itertools import combinations
 from pathlib import Path
@@ -50,6 +49,7 @@ from benchmarks.presence.experiment import count_true as count_true_of
 from benchmarks.presence.on_screens import CASES, CLAIMS, decide_all, seek, ways
 from benchmarks.presence.page import make_page
 from benchmarks.presence.timing import time_all
+from benchmarks.reporting import read_tables
 from benchmarks.screens import make_case
 from nuvmatch import Match, Matcher
 
@@ -79,6 +79,15 @@ def test_the_page_has_no_gaps_and_its_links_lead_to_files(quick):
     assert not re.search(r"\bnan\b|[{}]|None", page)
 
 
+def test_times_are_taken_anew_and_all_else_stays(quick):
+    before, told = read_tables(quick / "presence")
+    main(["--quick", "--times", "--out", str(quick)])
+    after, told_after = read_tables(quick / "presence")
+    assert not after.pop("times").equals(before.pop("times"))
+    assert all(after[name].equals(before[name]) for name in before)
+    assert told_after["trials"] == told["trials"]
+
+
 def test_every_kind_has_every_measure(quick):
     false = pd.read_csv(quick / "presence" / "false.csv")
     absent = false[(false["search"] == "absent") & (false["nominal"] == 1)]
@@ -93,13 +102,8 @@ def test_every_kind_has_every_measure(quick):
 
 
 def test_the_page_in_the_docs_is_made_of_the_results_beside_it():
-    results = json.loads((DOCS / "presence" / "results.json").read_text("utf-8"))
-    tables = {
-        name: pd.DataFrame(rows)
-        for name, rows in results.items()
-        if type(rows) is list and name != "timed"
-    }
-    assert make_page(tables, results) == (DOCS / "presence.md").read_text("utf-8")
+    tables, about = read_tables(DOCS / "presence")
+    assert make_page(tables, about) == (DOCS / "presence.md").read_text("utf-8")
 
 
 # Trials.
