@@ -23,8 +23,8 @@ _SQUARES_KEPT = 1e-290
 
 # Greys rounded to whole numbers are off by 0.5 at most. Where equal greys are all rounded
 # alike, a share of the scatter is off by 0.5 / sd, sd being the window's standard deviation.
-# A float32 map may be off by 10 times its accuracy: 0.5 / sd <= 10 * accuracy.
-_ROUNDED = 0.05
+# A float32 map may be off by 20 times its accuracy: 0.5 / sd <= 20 * accuracy.
+_ROUNDED = 0.025
 
 # Share of a tile's windows up to which these are done again one by one, not all in floats.
 _SHARE_RECOMPUTED = 1 / 64

@@ -13,8 +13,8 @@ from ...engine import TileSums
 from .constant import PiecewiseConstant
 
 # Shares of themselves by which gains may be rounded: at all, and of floats in float32 maps. There
-# the engine may have rounded these to whole numbers, as far as a score is exact to 1e-6.
-_ROUNDING, _ROUNDING_OF_FLOATS = 5e-10, 1e-6
+# the engine may have rounded these to whole numbers, as far as a score is exact to 2e-6.
+_ROUNDING, _ROUNDING_OF_FLOATS = 5e-10, 2e-6
 
 
 @dataclass(frozen=True, eq=False)
