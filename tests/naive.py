@@ -284,12 +284,11 @@ def inexact(scatter, squares, factor, least):
     return out
 
 
-def lattice(greys, low, per_grey, *limits):
-    """Steps of each grey from the lowest, and how many greys are farther off than each limit."""
+def lattice(greys, low, per_grey):
+    """Steps of each grey from the lowest, and whether each step is one grey."""
     exact = [Fraction(float(per_grey)) * (Fraction(float(g)) - Fraction(low)) for g in greys]
     steps = [round(at) for at in exact]
-    off = [abs(at - step) for at, step in zip(exact, steps, strict=True)]
-    return steps, *(sum(far > limit for far in off) for limit in limits)
+    return steps, len(set(steps)) == len(set(zip(steps, greys.tolist(), strict=True)))
 
 
 def energy(patch, origin):

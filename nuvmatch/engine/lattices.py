@@ -20,11 +20,16 @@ _PIXELS_AT_ONCE = 2**16
 _ROUNDINGS = 4
 _FARTHEST = 0.1  # steps from the lattice: where roundings reach as far, none can be told
 
+# Steps by which a grey may be off, for scores in single and in double precision: as shares of
+# white are, or less. Where an offset has cost more digits greys are what they are.
+_OFF = float(np.finfo(np.float32).eps)
+_WHITE = 255
+_OFF_IN_DOUBLE, _OFF_OF_MANY = 1e-11, float(np.finfo(np.float64).eps)
+
 # Between these no length of a step leaves the range of floats.
 _SHORTEST, _LONGEST = 1e-280, 1e280
 
 _NEAR = 8  # steps apart: gaps of which each tells the length of a step well
-
 
 # Few greys in low precision are on some fine lattice by chance: of so many, less than one.
 _BY_CHANCE = 0.1
@@ -36,7 +41,7 @@ class Lattice(NamedTuple):
     steps: NDArray[np.uint8] | NDArray[np.uint16]  # (channels, height, width); 0 where bad
     length: float  # of a step, in greys
     number: int  # of steps from the lowest to the highest
-    double: bool  # whether greys are on it to double precision
+    double: bool  # whether scores in double precision may be those of the steps
 
     def serves(self, dtype: np.dtype[Any]) -> bool:
         """Whether scores of that type may be those of the steps."""
@@ -48,6 +53,8 @@ def find_lattice(
 ) -> Lattice | None:
     """Count greys in steps, if all good ones are on a lattice, but for rounding.
 
+    And if all of one step are one grey: whatever is smaller than rounding may be what is sought.
+
     Parameters
     ----------
     planes : ndarray of shape (channels, height, width)
@@ -58,19 +65,16 @@ def find_lattice(
     """
     if not _SHORTEST < high - low < _LONGEST:
         return None
-    of_type, of_double = (
-        _ROUNDINGS * float(np.finfo(kind).eps) * max(-low, high)
-        for kind in (planes.dtype, np.float64)
-    )
-    rounding = max(of_type, of_double)
+    precision = max(np.finfo(kind).eps for kind in (planes.dtype, np.float64))
+    rounding = _ROUNDINGS * float(precision) * max(-low, high)
     number = _number_of_steps(_sample(planes, bad), low, high, rounding)
     if number is None:
         return None
     length = (high - low) / number
+    greys_of_steps = np.full(number + 1, np.nan)
     steps = np.empty(planes.shape, np.uint8 if number <= 255 else np.uint16)
     rows = max(1, _PIXELS_AT_ONCE // planes.shape[2])
     kind = np.float32 if planes.dtype.itemsize <= 4 else np.float64
-    doubtful = 0
     for plane, out in zip(planes, steps, strict=True):
         for top in range(0, len(plane), rows):
             place = slice(top, top + rows)
@@ -78,13 +82,14 @@ def find_lattice(
             if bad is not None:
                 greys = np.where(bad[place], kind(low), greys)
             found = np.empty(greys.shape, np.uint16)
-            limits = rounding / length, of_double / length
-            refused, of_part = count_steps(greys, low, 1 / length, *limits, found)
-            if refused > 0:
+            if not count_steps(greys, low, 1 / length, greys_of_steps, found):
                 return None
-            doubtful += of_part
             out[place] = found
-    return Lattice(steps, length, number, doubtful == 0)
+    known = np.flatnonzero(~np.isnan(greys_of_steps))
+    off = float(np.ptp((greys_of_steps[known] - low) / length - known)) / 2
+    if off > _OFF * max(number, _WHITE):
+        return None
+    return Lattice(steps, length, number, off <= max(_OFF_IN_DOUBLE, _OFF_OF_MANY * number))
 
 
 def _sample(planes: NDArray[np.floating], bad: NDArray[np.bool_] | None) -> NDArray[np.float64]:
@@ -130,11 +135,10 @@ def count_steps(
     greys: NDArray[np.floating],
     low: float,
     per_grey: float,
-    farthest: float,
-    near: float,
+    greys_of_steps: NDArray[np.float64],
     out: NDArray[np.uint16],
-) -> tuple[int, int]:
-    """Count greys in steps from the lowest; return how many are far from a whole number.
+) -> bool:
+    """Count greys in steps from the lowest, while all of one step are one grey.
 
     Parameters
     ----------
@@ -142,19 +146,20 @@ def count_steps(
     low : float
     per_grey : float
         Steps in a grey level.
-    farthest, near : float
-        Steps from a whole number: how many are farther is told of either.
+    greys_of_steps : ndarray, changed
+        The grey of each step that has been found so far; NaN for the others.
     out : ndarray of shape (rows, columns), filled
 
     Plain twin: ``naive.lattice``.
     """
-    beyond_farthest = beyond_near = 0
     for y in range(greys.shape[0]):
         line, steps = greys[y], out[y]
         for x in range(line.size):
-            at = (np.float64(line[x]) - low) * per_grey
-            whole = np.rint(at)
-            steps[x] = np.int32(whole)
-            beyond_farthest += abs(at - whole) > farthest
-            beyond_near += abs(at - whole) > near
-    return beyond_farthest, beyond_near
+            steps[x] = np.int32(np.rint((np.float64(line[x]) - low) * per_grey))
+        for x in range(line.size):
+            known = greys_of_steps[steps[x]]
+            if known != line[x]:
+                if not np.isnan(known):
+                    return False
+                greys_of_steps[steps[x]] = line[x]
+    return True

@@ -29,7 +29,7 @@ DISGUISES = {
     "two colours": (SCREEN > 24, lambda k: k * 0.7),
     "16 bits": (TELESCOPE, lambda k: k / 65535),
     "16 bits between 0 and 1": (TELESCOPE, lambda k: (k - k.min()) / (k.max() - k.min())),
-    "degrees": (PHOTO, lambda k: 273.15 + 0.1 * k),
+    "degrees": (PHOTO, lambda k: 21.5 + 0.5 * k),
 }
 
 
@@ -52,9 +52,8 @@ def test_whole_numbers_are_seen_through_their_disguise(name, dtype):
     assert_array_equal(found.steps[0], steps)
     assert found.steps.dtype == (np.uint8 if steps.max() < 256 else np.uint16)
     assert found.length * found.number == pytest.approx(np.ptp(greys.astype(float)))
-    exact = name in ("as they are", "below 0", "shares of 256") or np.dtype(dtype).itemsize == 8
-    assert found.double or not exact
-    assert not found.double or name != "shares of white" or np.dtype(dtype).itemsize == 8
+    exact = name in ("as they are", "below 0", "shares of 256", "degrees", "two colours")
+    assert found.double == (exact or np.dtype(dtype).itemsize == 8)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -72,6 +71,8 @@ def test_what_is_on_no_lattice_is_refused(dtype, rng):
         "too many steps": np.arange(70_000.0).reshape(70, 1000),
         "nodata": np.where(share > 0.9, -9999, share),
         "gamma": share**0.7,
+        "too many digits lost": (273.15 + 1e-10 * PHOTO) if dtype == np.float64 else 273.15 + share,
+        "two greys of one step": np.where(np.arange(80) == 40, np.nextafter(share, 2), share),
         "too small": share * 1e-300 if dtype == np.float64 else share**9,
     }
     for name, greys in refused.items():
@@ -99,15 +100,64 @@ def test_what_does_not_count_is_on_any_lattice():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_steps_are_counted_as_by_the_loop(dtype, rng):
-    greys = (rng.integers(0, 99, (4, 50)) + rng.normal(0, 0.1, (4, 50))).astype(dtype)
-    steps = np.empty(greys.shape, np.uint16)
+@pytest.mark.parametrize("one_grey", [True, False])
+def test_steps_are_counted_as_by_the_loop(one_grey, dtype, rng):
+    greys = (1.03 * rng.integers(0, 99, (4, 50))).astype(dtype)
+    greys[2, 3], greys[3, 5] = greys[1, 3], greys[1, 3] + (0 if one_grey else 1e-3)
+    steps = np.zeros(greys.shape, np.uint16)
     low = float(greys.min())
-    found = count_steps(greys, low, 0.97, 0.4, 0.1, steps)
-    expected, *far = naive.lattice(greys.ravel(), low, 0.97, 0.4, 0.1)
-    assert_array_equal(steps.ravel(), expected)
-    assert found == tuple(far)
-    assert 0 < far[0] < far[1] < 200
+    found = count_steps(greys, low, 0.97, np.full(200, np.nan), steps)
+    expected, same = naive.lattice(greys.ravel(), low, 0.97)
+    assert found == same == one_grey
+    if same:
+        assert_array_equal(steps.ravel(), expected)
+
+
+HIDDEN = [
+    (np.float32, 1e6, 0.4),
+    (np.float32, 3e38, 1),
+    (np.float64, 1e20, 1),
+    (np.float16, 1, 0.0038),
+]
+
+
+@pytest.mark.parametrize(("dtype", "bright", "contrast"), HIDDEN)
+@pytest.mark.parametrize("measure", ["nuv", "nuv_adaptive", "ncc2"])
+def test_contrast_that_is_small_beside_one_grey_is_not_rounded_away(
+    measure, dtype, bright, contrast, rng
+):
+    """Of a hot pixel, two colours or a fill value, and of a template that a sample overlooks."""
+    image = np.zeros((300, 500), dtype)
+    image[5, 7] = bright
+    template = (rng.random((6, 7)) * contrast).astype(dtype)
+    image[151:157, 301:308] = template
+    matcher = Matcher(template, measure)
+    alone = matcher.score_map(image[140:170, 290:320])
+    found = matcher.score_map(image, fill_value=np.nan)
+    assert_allclose(found[151, 301], alone[11, 11], atol=SINGLE_TOLERANCE)
+    match = matcher.locate(image)[0]
+    assert (match.row, match.col) == (151, 301)
+
+
+OFFSETS = {
+    "degrees": (np.float32, lambda k: 273.15 + 0.1 * k),
+    "more": (np.float32, lambda k: 1e4 + 0.1 * k),
+    "half precision": (np.float16, lambda k: k / 9),
+    "double": (np.float64, lambda k: 1e6 + 1e-3 * k),
+    "little": (np.float64, lambda k: 273.15 + 1e-9 * k),
+}
+
+
+@pytest.mark.parametrize("measure", ["nuv", "ncc"])
+@pytest.mark.parametrize("name", OFFSETS)
+def test_where_an_offset_has_cost_digits_greys_are_what_they_are(measure, name, rng):
+    dtype, disguise = OFFSETS[name]
+    image = disguise(rng.integers(0, 10, (40, 50))).astype(dtype)
+    template = image[3:8, 26:31]
+    kind = np.dtype(np.float64 if dtype == np.float64 else np.float32)
+    found = Matcher(template, measure, dtype=kind).score_map(image)
+    limit = TOLERANCE if kind == np.float64 else SINGLE_TOLERANCE
+    assert_allclose(found, reference(image.astype(float), template, measure), atol=limit)
 
 
 MEASURES = ["nuv", "nuv_linear", "nuv_monotone", "nuv_curves", "nuv_adaptive", "ncc", "ncc2"]
