@@ -121,6 +121,7 @@ HIDDEN = [
 ]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("dtype", "bright", "contrast"), HIDDEN)
 @pytest.mark.parametrize("measure", ["nuv", "nuv_adaptive", "ncc2"])
 def test_contrast_that_is_small_beside_one_grey_is_not_rounded_away(
