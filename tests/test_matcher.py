@@ -457,6 +457,7 @@ def test_what_does_not_count_may_be_overwritten(rng):
     assert_allclose(expected, nuv, atol=1e-9)
 
 
+@pytest.mark.compiled
 def test_reading_matchers_in_threads_silences_no_others(rng):
     template = rng.permutation(60).reshape(6, 10)
     with pytest.warns(UserWarning, match="40 bins"):

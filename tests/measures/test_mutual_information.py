@@ -155,6 +155,7 @@ def test_the_levels_range_sets_the_tones_of_the_template_only(rng):
     assert_allclose(bright.score_map(image), expected, rtol=0, atol=TOLERANCE)
 
 
+@pytest.mark.compiled
 def test_many_bins_and_a_mask_leave_the_joint_histogram_right(rng):
     template = rng.permutation(np.arange(625) % 200).reshape(25, 25)
     image, mask = rng.integers(0, 256, (27, 27)).astype(np.uint8), rng.random((25, 25)) < 0.9
@@ -171,6 +172,7 @@ def test_more_image_bins_than_labels_can_tell_are_refused():
         nuvmatch.Matcher(np.arange(99).reshape(9, 11) % 5, MI(bins=10**6))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("normalize", ["template", "window", "both"])
 @pytest.mark.parametrize("channels", [(), (3,)])
 def test_single_precision_is_near_the_loops_under_a_mask(normalize, channels, rng):
