@@ -332,6 +332,8 @@ def main(arguments=None):
     parser.add_argument("--quick", action="store_true", help="one small section, 3 rounds")
     parser.add_argument("--here", action="store_true", help="in this process, as its heap is")
     options = parser.parse_args(arguments)
+    if options.rounds < 2:
+        parser.error(f"--rounds is {options.rounds}; quartiles take two or more")
     names, rounds = (["latency"], 3) if options.quick else (options.only, options.rounds)
     if options.here:
         where = environment()

@@ -26,6 +26,9 @@ _SQUARES_KEPT = 1e-290
 # A float32 map may be off by 20 times its accuracy: 0.5 / sd <= 20 * accuracy.
 _ROUNDED = 0.025
 
+# One row of a patch in so many tells what its greys are about.
+_ROWS_OF_A_SAMPLE = 8
+
 # Share of a tile's windows up to which these are done again one by one, not all in floats.
 _SHARE_RECOMPUTED = 1 / 64
 
@@ -50,6 +53,14 @@ class Moments:
     scatter: NDArray[np.float64]  # (rows, columns): summed squared deviations from the mean;
     #                               exactly 0 if flat, NaN if the window has a bad pixel
     inexact: NDArray[np.bool_] | None  # (rows, columns of the tile): whose scatter is not exact
+
+    def centres(self) -> NDArray[np.float64]:
+        """Whole numbers near the mean of each channel of an exact patch, from some rows; else 0."""
+        if not self.image.exact:
+            return np.zeros(len(self.patch))
+        width = self.tile.shape[1] + self.slices.shape[1] - 1
+        rows = self.patch[:, ::_ROWS_OF_A_SAMPLE, :width]
+        return np.asarray(np.rint(rows.mean(axis=(1, 2))))
 
     def levels(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean of each channel, in image greys, and by what greys were multiplied.

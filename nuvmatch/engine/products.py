@@ -36,9 +36,6 @@ _ERRORS = 4
 # of the patch more often than this: of a ramp, all windows are straight lines.
 _PATCHES_READ_AGAIN = 16
 
-# One row of a patch in so many tells what its greys are about.
-_ROWS_OF_A_SAMPLE = 8
-
 # Windows of a list are done together within blocks of so many rows and columns, so many at once.
 _BLOCK, _AT_ONCE = 256, 4096
 
@@ -276,9 +273,7 @@ def _tile_products(
     image, slices = moments.image, moments.slices
     rows, columns = moments.tile.shape
     width, half = columns + slices.shape[1] - 1, -(-rows // 2)
-    origin = np.zeros(len(moments.patch))
-    if image.exact:
-        origin = np.rint(moments.patch[:, ::_ROWS_OF_A_SAMPLE, :width].mean(axis=(1, 2)))
+    origin = moments.centres()
     # Of several channels in an array that has columns to spare, as one channel's: compiled once.
     found, energy = scratch.array("found", (half, columns + 1), np.complex128)[:, :columns], 0.0
     found[:] = 0

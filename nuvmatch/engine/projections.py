@@ -18,9 +18,6 @@ from .fourier import Correlator, error_bound, halves
 from .moments import Moments
 from .programs import Programs
 
-# One row of a patch in so many tells what its greys are about.
-_ROWS_OF_A_SAMPLE = 8
-
 # Share of a tile's windows up to which these are done again one by one.
 _SHARE_AGAIN = 1 / 64
 
@@ -114,8 +111,7 @@ class Projections:
         rows, columns = moments.tile.shape
         width = columns + moments.slices.shape[1] - 1
         spectra, most = [], 0.0
-        for plane in moments.patch:
-            origin = float(np.rint(plane[::_ROWS_OF_A_SAMPLE, :width].mean()))
+        for plane, origin in zip(moments.patch, moments.centres(), strict=True):
             spectrum, energy = correlator.transform(
                 *halves(plane, rows), columns=width, origin=complex(origin, origin)
             )
