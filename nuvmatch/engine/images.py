@@ -1,15 +1,24 @@
 """Bring an image of any type and layout to the few forms that the kernels take."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .lattices import Lattice, find_lattice
+from .surveys import (
+    Ends,
+    Seen,
+    Survey,
+    ends_within,
+    good_extremes,
+    range_step,
+    usual_range,
+    with_infinite,
+)
 from .threads import Tile, scratch
 
 Form = type[np.uint8] | type[np.int32] | type[np.int64] | type[np.float64]
@@ -21,13 +30,6 @@ EXACT_FLOAT_LIMIT = 2**53
 _BITS_KEPT = 26  # of the largest grey of an image that is rounded
 _FLOAT32_SCALE_LIMIT = 2.0**120
 
-# Outliers are at most one pixel in so many, and no more than there are along a side: what is
-# sought in an image has more pixels, and its greys must be told apart.
-_PIXELS_FOR_AN_OUTLIER = 100
-_SAMPLE = 2**18  # pixels that show what range most of them have
-
-_PIXELS_AT_ONCE = 2**20
-
 _EIGHT_BIT_RANGES = {"?": (0.0, 1.0), "B": (0.0, 255.0), "b": (-128.0, 127.0)}  # by type code
 
 
@@ -38,65 +40,32 @@ class Whole:
     planes: NDArray[Any]
     bad: NDArray[np.bool_] | None
 
+    survey: Survey | None = None  # given where these are a part of what does not fit in memory
+
     @cached_property
-    def extremes(self) -> tuple[float, float]:
+    def extremes(self) -> Ends:
         """Lowest and highest good grey; integers come as such."""
-        low, high = _extremes(self.planes, self.bad)
-        return _as_number(low), _as_number(high)
+        if self.survey is not None:
+            return self.survey.extremes
+        return good_extremes(self.planes, self.bad) or (0, 0)
 
     @cached_property
     def lattice(self) -> Lattice | None:
         """Greys in steps of the lattice that floats may lie on."""
-        return find_lattice(self.planes, self.bad, *self.extremes)
+        if self.survey is None:
+            return find_lattice(self.planes, self.bad, *self.extremes)
+        spacing = self.survey.spacing
+        steps = spacing and spacing.steps_of(self.planes, self.bad, spacing.no_greys())
+        return None if spacing is None or steps is None else Lattice(steps, spacing)
 
     @cached_property
-    def usual_range(self) -> tuple[float, float]:
-        """Lowest and highest good grey, outliers apart; integers come as such.
-
-        Outliers are few, and farther from all others than half the range of these, which
-        a sample shows in large images.
-        """
-        low, high = self.extremes
-        inner_low, inner_high = self._inner_range()
-        whole = isinstance(low, int)
-        reach = (inner_high - inner_low) // 2 if whole else inner_high / 2 - inner_low / 2
-        if inner_low == inner_high:
-            return low, high
-        if low < inner_low - reach:
-            low = self._nearest(np.min, self.planes >= inner_low - reach, inner_low)
-        if high > inner_high + reach:
-            high = self._nearest(np.max, self.planes <= inner_high + reach, inner_high)
-        return low, high
-
-    def _inner_range(self) -> tuple[float, float]:
-        """Range of a sample of good pixels, less as many at either end as may be outliers.
-
-        The grey in the middle is never left out, and does not count: it may be a background,
-        beside which the rest of the image is few pixels.
-        """
-        side = math.sqrt(self.planes.size / _SAMPLE)
-        step = max(1, 2 * math.ceil((side - 1) / 2) + 1)  # odd: no mosaic's colour is left out
-        greys = self.planes[:, ::step, ::step]
-        if self.bad is not None:
-            greys = greys[:, ~self.bad[::step, ::step]]
-        if greys.size == 0:
-            return 0, 0
-        ordered = np.sort(greys, axis=None)
-        middle = ordered[ordered.size // 2]
-        below = int(np.searchsorted(ordered, middle, side="left"))
-        above = ordered.size - int(np.searchsorted(ordered, middle, side="right"))
-        others = below + above
-        few = int(min(others / _PIXELS_FOR_AN_OUTLIER, math.sqrt(others) / step))
-        low, high = ordered[min(few, below)], ordered[-1 - min(few, above)]
-        return _as_number(low), _as_number(high)
-
-    def _nearest(
-        self, extreme: Callable[..., Any], inside: NDArray[np.bool_], grey: float
-    ) -> float:
-        """Return the extreme of the good pixels inside, one of which has the grey given."""
-        if self.bad is not None:
-            inside &= ~self.bad
-        return _as_number(extreme(self.planes, where=inside, initial=self.planes.dtype.type(grey)))
+    def usual_range(self) -> Ends:
+        """Lowest and highest good grey, outliers apart; integers come as such."""
+        if self.survey is not None:
+            return self.survey.usual_range
+        step = range_step(self.planes.size)
+        (greys,) = Seen.of(self.planes, self.bad, (0, 0), [step]).samples
+        return usual_range(self.extremes, greys, step, partial(ends_within, self.planes, self.bad))
 
 
 @dataclass(frozen=True)
@@ -186,12 +155,12 @@ class Image:
         lattice = self.whole.lattice
         if lattice is None or not lattice.serves(dtype):
             return self
-        form = _exact_form(lattice.steps.dtype, lattice.number, window_pixels)
+        form = _exact_form(lattice.steps.dtype, lattice.spacing.number, window_pixels)
         if form is None:
             return self
         (row, column), (height, width) = self.place, self.shape
         steps = lattice.steps[:, row : row + height, column : column + width]
-        scale, magnitude = 1 / lattice.length, lattice.number
+        scale, magnitude = 1 / lattice.spacing.length, lattice.spacing.number
         return replace(self, planes=steps, form=form, scale=scale, magnitude=magnitude)
 
     def rounded(self, window_pixels: int) -> "Image":
@@ -264,7 +233,10 @@ class Image:
 
 
 def prepare(
-    planes: NDArray[Any], image_mask: NDArray[np.bool_] | None, window_pixels: int
+    planes: NDArray[Any],
+    image_mask: NDArray[np.bool_] | None,
+    window_pixels: int,
+    survey: Survey | None = None,
 ) -> Image:
     """Choose the narrowest form in which sums over a window are exact.
 
@@ -276,20 +248,23 @@ def prepare(
         False where a pixel must not be used.
     window_pixels : int
         How many pixels of one channel a window has, counted or not.
+    survey : Survey, optional
+        Of what the planes are a part of, to be read as that is. None: they are all.
     """
     planes = planes.view()
     planes.flags.writeable = False  # whatever a measure of one's own does
     bad = None if image_mask is None or image_mask.all() else ~image_mask
-    if _exact_form(planes.dtype, 255, window_pixels) is np.uint8:
-        ends = _EIGHT_BIT_RANGES[planes.dtype.char]
-        return Image(planes, np.uint8, ends, Whole(planes, bad), bad=bad, magnitude=255)
-    whole = Whole(planes, bad)
-    if not all(map(math.isfinite, whole.extremes)):
-        infinite = _not_finite(planes)
-        bad = infinite if bad is None else bad | infinite
-        whole = Whole(planes, bad)
+    eight_bits = _EIGHT_BIT_RANGES.get(planes.dtype.char)
+    if _exact_form(planes.dtype, 255, window_pixels) is np.uint8 and eight_bits is not None:
+        whole = Whole(planes, bad, survey)
+        return Image(planes, np.uint8, eight_bits, whole, bad=bad, magnitude=255)
+    whole = Whole(planes, bad, survey)
+    finite = all(map(math.isfinite, whole.extremes)) if survey is None else survey.finite
+    if not finite:
+        bad, _ = with_infinite(planes, bad)
+        whole = Whole(planes, bad, survey)
     low, high = whole.extremes
-    grey_range = _EIGHT_BIT_RANGES.get(planes.dtype.char, (float(low), float(high)))
+    grey_range = eight_bits or (float(low), float(high))
     scale = unit_scale(max(-grey_range[0], grey_range[1]))
     if planes.dtype.kind == "f":
         return Image(planes, np.float64, grey_range, whole, scale=scale, bad=bad)
@@ -308,37 +283,6 @@ def _exact_form(
         return np.uint8
     squares_fit = window_pixels * span**2 < EXACT_LIMIT
     return np.int32 if squares_fit and window_pixels**2 * span < EXACT_FLOAT_LIMIT else None
-
-
-def _extremes(planes: NDArray[Any], bad: NDArray[np.bool_] | None) -> tuple[Any, Any]:
-    """Return the lowest and highest good grey; 0 and 0 where there is none."""
-    if bad is None:
-        return planes.min(), planes.max()
-    ends = []
-    for rows in _blocks(planes):
-        good = planes[:, rows][:, ~bad[rows]]
-        if good.size:
-            ends += [good.min(), good.max()]
-    return (min(ends), max(ends)) if ends else (0, 0)
-
-
-def _not_finite(planes: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell where a pixel of some channel is not finite."""
-    found = np.empty(planes.shape[1:], np.bool_)
-    for rows in _blocks(planes):
-        np.logical_not(np.isfinite(planes[:, rows]).all(axis=0), out=found[rows])
-    return found
-
-
-def _blocks(planes: NDArray[Any]) -> list[slice]:
-    """Cut an image into rows that are looked at at a time: a copy of all would not be small."""
-    step = max(1, _PIXELS_AT_ONCE // max(planes[:, 0].size, 1))
-    return [slice(top, top + step) for top in range(0, planes.shape[1], step)]
-
-
-def _as_number(grey: Any) -> float:
-    """Return a grey as Python's float, or int, which no distance overflows."""
-    return float(grey) if isinstance(grey, np.floating) else int(grey)
 
 
 def unit_scale(magnitude: float) -> float:

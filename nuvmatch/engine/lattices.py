@@ -35,17 +35,67 @@ _NEAR = 8  # steps apart: gaps of which each tells the length of a step well
 _BY_CHANCE = 0.1
 
 
-class Lattice(NamedTuple):
-    """Greys as ``lowest + steps * length``."""
+class Spacing(NamedTuple):
+    """Where the greys of a lattice are: ``low + steps * length``."""
 
-    steps: NDArray[np.uint8] | NDArray[np.uint16]  # (channels, height, width); 0 where bad
+    low: float
     length: float  # of a step, in greys
     number: int  # of steps from the lowest to the highest
-    double: bool  # whether scores in double precision may be those of the steps
+    double: bool = False  # whether scores in double precision may be those of the steps
+
+    def no_greys(self) -> NDArray[np.float64]:
+        """Return room for the grey of each step, none of which is known."""
+        return np.full(self.number + 1, np.nan)
+
+    def steps_of(
+        self,
+        planes: NDArray[np.floating],
+        bad: NDArray[np.bool_] | None,
+        greys_of_steps: NDArray[np.float64],
+    ) -> NDArray[Any] | None:
+        """Count greys in steps, while all of one step are one grey: None if they are not.
+
+        Parameters
+        ----------
+        planes : ndarray of shape (channels, height, width)
+        bad : ndarray of shape (height, width), or None
+            Pixels that do not count, and come as 0.
+        greys_of_steps : ndarray, changed
+            The grey of each step that has been found so far; NaN for the others.
+        """
+        steps = np.empty(planes.shape, np.uint8 if self.number <= 255 else np.uint16)
+        rows = max(1, _PIXELS_AT_ONCE // planes.shape[2])
+        kind = np.float32 if planes.dtype.itemsize <= 4 else np.float64
+        for plane, out in zip(planes, steps, strict=True):
+            for top in range(0, len(plane), rows):
+                place = slice(top, top + rows)
+                greys: NDArray[np.floating] = np.ascontiguousarray(plane[place], kind)
+                if bad is not None:
+                    greys = np.where(bad[place], kind(self.low), greys)
+                found = np.empty(greys.shape, np.uint16)
+                if not count_steps(greys, self.low, 1 / self.length, greys_of_steps, found):
+                    return None
+                out[place] = found
+        return steps
+
+    def checked(self, greys_of_steps: NDArray[np.float64]) -> "Spacing | None":
+        """Tell for which scores it serves; None if greys are too far from their steps for any."""
+        known = np.flatnonzero(~np.isnan(greys_of_steps))
+        off = float(np.ptp((greys_of_steps[known] - self.low) / self.length - known)) / 2
+        if off > _OFF * max(self.number, _WHITE):
+            return None
+        return self._replace(double=off <= max(_OFF_IN_DOUBLE, _OFF_OF_MANY * self.number))
+
+
+class Lattice(NamedTuple):
+    """Greys in steps of a lattice."""
+
+    steps: NDArray[Any]  # (channels, height, width), uint8 or uint16; 0 where bad
+    spacing: Spacing
 
     def serves(self, dtype: np.dtype[Any]) -> bool:
         """Whether scores of that type may be those of the steps."""
-        return self.double or dtype == np.float32
+        return self.spacing.double or dtype == np.float32
 
 
 def find_lattice(
@@ -63,41 +113,33 @@ def find_lattice(
     low, high : float
         Lowest and highest good grey.
     """
-    if not _SHORTEST < high - low < _LONGEST:
-        return None
-    precision = max(np.finfo(kind).eps for kind in (planes.dtype, np.float64))
-    rounding = _ROUNDINGS * float(precision) * max(-low, high)
-    number = _number_of_steps(_sample(planes, bad), low, high, rounding)
-    if number is None:
-        return None
-    length = (high - low) / number
-    greys_of_steps = np.full(number + 1, np.nan)
-    steps = np.empty(planes.shape, np.uint8 if number <= 255 else np.uint16)
-    rows = max(1, _PIXELS_AT_ONCE // planes.shape[2])
-    kind = np.float32 if planes.dtype.itemsize <= 4 else np.float64
-    for plane, out in zip(planes, steps, strict=True):
-        for top in range(0, len(plane), rows):
-            place = slice(top, top + rows)
-            greys: NDArray[np.floating] = np.ascontiguousarray(plane[place], kind)
-            if bad is not None:
-                greys = np.where(bad[place], kind(low), greys)
-            found = np.empty(greys.shape, np.uint16)
-            if not count_steps(greys, low, 1 / length, greys_of_steps, found):
-                return None
-            out[place] = found
-    known = np.flatnonzero(~np.isnan(greys_of_steps))
-    off = float(np.ptp((greys_of_steps[known] - low) / length - known)) / 2
-    if off > _OFF * max(number, _WHITE):
-        return None
-    return Lattice(steps, length, number, off <= max(_OFF_IN_DOUBLE, _OFF_OF_MANY * number))
-
-
-def _sample(planes: NDArray[np.floating], bad: NDArray[np.bool_] | None) -> NDArray[np.float64]:
-    """Take good greys from all over an image."""
-    step = int(np.sqrt(planes.size / _SAMPLE)) | 1  # odd: no mosaic's colour is left out
+    step = sample_step(planes.size)
     greys = planes[:, ::step, ::step]
     good = greys.ravel() if bad is None else greys[:, ~bad[::step, ::step]].ravel()
-    return good.astype(np.float64)
+    spacing = find_spacing(good.astype(np.float64), planes.dtype, low, high)
+    if spacing is None:
+        return None
+    greys_of_steps = spacing.no_greys()
+    steps = spacing.steps_of(planes, bad, greys_of_steps)
+    spacing = None if steps is None else spacing.checked(greys_of_steps)
+    return None if steps is None or spacing is None else Lattice(steps, spacing)
+
+
+def sample_step(pixels: int) -> int:
+    """Return of how many rows, and columns, one is enough to tell the length of a step."""
+    return int(np.sqrt(pixels / _SAMPLE)) | 1  # odd: no mosaic's colour is left out
+
+
+def find_spacing(
+    sample: NDArray[np.float64], dtype: np.dtype[Any], low: float, high: float
+) -> Spacing | None:
+    """Find where greys lie, if a sample of those of that type looks like a lattice."""
+    if not _SHORTEST < high - low < _LONGEST:
+        return None
+    precision = max(np.finfo(kind).eps for kind in (dtype, np.float64))
+    rounding = _ROUNDINGS * float(precision) * max(-low, high)
+    number = _number_of_steps(sample, low, high, rounding)
+    return None if number is None else Spacing(low, (high - low) / number, number)
 
 
 def _number_of_steps(

@@ -48,12 +48,12 @@ def test_whole_numbers_are_seen_through_their_disguise(name, dtype):
     if greys[0, 0] > greys[-1, -1]:
         steps = steps.max() - steps
     steps //= np.gcd.reduce(np.unique(steps))
-    assert found.number == steps.max()
+    assert found.spacing.number == steps.max()
     assert_array_equal(found.steps[0], steps)
     assert found.steps.dtype == (np.uint8 if steps.max() < 256 else np.uint16)
-    assert found.length * found.number == pytest.approx(np.ptp(greys.astype(float)))
+    assert found.spacing.length * found.spacing.number == pytest.approx(np.ptp(greys.astype(float)))
     exact = name in ("as they are", "below 0", "shares of 256", "degrees", "two colours")
-    assert found.double == (exact or np.dtype(dtype).itemsize == 8)
+    assert found.spacing.double == (exact or np.dtype(dtype).itemsize == 8)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
