@@ -129,11 +129,16 @@ def as_opaque(alpha: NDArray[Any] | None, name: str) -> NDArray[np.bool_] | None
     if not highest:
         warn(f"the alpha channel of the {name} is 0 everywhere; it is taken for unused")
         return None
-    white = 1.0
-    if alpha.dtype.kind in "iu":
-        ends = (255, 65535, int(highest)) if alpha.dtype.itemsize > 2 else ()
-        white = next((end for end in ends if highest <= end), np.iinfo(alpha.dtype).max)
-    return np.asarray(alpha >= (white if highest >= white / 2 else float(highest)) / 2)
+    return np.asarray(alpha >= least_opaque(highest))
+
+
+def least_opaque(highest: Any) -> float:
+    """Return the least alpha that counts, given the highest of an image, above 0."""
+    white, kind = 1.0, np.asarray(highest).dtype
+    if kind.kind in "iu":
+        ends = (255, 65535, int(highest)) if kind.itemsize > 2 else ()
+        white = next((end for end in ends if highest <= end), np.iinfo(kind).max)
+    return (white if highest >= white / 2 else float(highest)) / 2
 
 
 def as_nodata(nodata: Any) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _checks
 from .binning import Binning
-from .engine import Image, available_cpus, prepare, replace_nan
+from .engine import Image, Survey, available_cpus, prepare, replace_nan
 from .finding import NO_PEAKS, PRECISE, Chance, Fraction, Null, PeakRule, Peaks, fraction_at
 from .measures import NUV, FlatTemplateError, Measure, Template, as_measure, ask, name_of
-from .measures.bands import Bands, ScoreMap, Sought
+from .measures.bands import Bands, ScoreMap, Sought, Source
 from .measures.near_ties import NearTies
 from .measures.panel import SHARE, Panel
 from .measures.precise import Precise
@@ -115,8 +115,7 @@ class Matcher:
                 f"{self.measure} has prepared {self._scorer!r}; it must be a scorer, with "
                 "fill(image, out, n_threads)"
             )
-        height, width = self._template.mask.shape
-        self.shape = height, width
+        self.shape = self._template.shape
         self.bins = getattr(self._scorer, "bins", ())
         self._name = name_of(self.measure)
         self._greys = Greys.of_template(self._template)
@@ -267,6 +266,7 @@ class Matcher:
         rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap, subpixel)
         found = self._seek(image, image_mask, region, rule, null)
         matches = found.peaks.compared(found.peaks.matches)
+        found.bands.gather(matches)
         return Matches(self._complete(match, found, rule.subpixel) for match in matches)
 
     def calibrate(self, *images: ArrayLike, image_mask: ArrayLike | None = None) -> Null:
@@ -326,7 +326,7 @@ class Matcher:
         planes, _ = _checks.as_planes(image, "image", self._beside)
         _checks.check_fit(planes, self._template.greys)
         row, col = _checks.as_integer(row, "row", 0), _checks.as_integer(col, "col", 0)
-        window = self._window(planes, row, col)
+        window = planes[:, row : row + self.shape[0], col : col + self.shape[1]]
         if window.shape[1:] != self.shape:
             raise ValueError(
                 f"the window at ({row}, {col}) of shape {self.shape} leaves the image of shape "
@@ -356,19 +356,25 @@ class Matcher:
         _checks.check_fit(planes, self._template.greys[:, :height, :width])
         mask = _checks.as_mask(image_mask, "image_mask", planes.shape[1:])
         opaque = _checks.as_opaque(alpha, "image")
-        for allowed in (opaque, _checks.where_data(planes, self._nodata)):
-            if allowed is not None:
-                mask = allowed if mask is None else mask & allowed
         transparent = opaque is not None and not opaque.all()
-        prepared = prepare(planes, mask, self._template.mask.size)
+        prepared = self._read(planes, mask, opaque)
         if region is None:
             return prepared, (0, 0), transparent
         row, column, *size = _checks.as_region(region, prepared.shape, (height, width))
         return prepared.crop(row, column, *size), (row, column), transparent
 
-    def _map_type(self, image: Image) -> np.dtype[Any]:
-        """Type of the map of an image."""
-        kind = image.planes.dtype
+    def _read(
+        self, planes: NDArray[Any], *allowed: NDArray[np.bool_] | None, survey: Survey | None = None
+    ) -> Image:
+        """Make planes ready, of which all of these allow a pixel: or a part of those surveyed."""
+        masks = [
+            one for one in (*allowed, _checks.where_data(planes, self._nodata)) if one is not None
+        ]
+        mask = reduce(np.logical_and, masks) if masks else None
+        return prepare(planes, mask, self._template.mask.size, survey)
+
+    def _map_type(self, kind: np.dtype[Any]) -> np.dtype[Any]:
+        """Type of the map of an image of that type."""
         double = kind.kind == "f" and kind.itemsize >= 8
         return self._dtype or np.dtype(np.float64 if double else np.float32)
 
@@ -376,7 +382,7 @@ class Matcher:
         """Score map, NaN where there is no evidence: in `out` if it can be filled directly."""
         extent = self._bands(image).extent
         if out is None:
-            scores = np.empty(extent, self._map_type(image))
+            scores = np.empty(extent, self._map_type(image.planes.dtype))
         else:
             dtype = _checks.as_output(out, extent, self._dtype)
             fits = out.flags.c_contiguous and not np.may_share_memory(out, image.planes)
@@ -394,7 +400,7 @@ class Matcher:
     def _bands(self, image: Image) -> Bands:
         """Score maps of an image by all measures that are asked."""
         scorers = self._panel.scorers
-        return Bands(scorers, image, self.shape, self._map_type(image), self._threads)
+        return Bands(scorers, image, self.shape, self._map_type(image.planes.dtype), self._threads)
 
     def _scores_and_chance(
         self, bands: Bands, rule: PeakRule, null: Null | None
@@ -433,17 +439,20 @@ class Matcher:
         """Find the peaks of an image's map, by a rule that has been checked."""
         if null is not None:
             self._panel.check(null)
-        prepared, corner, transparent = self._prepare(image, image_mask, region)
-        found = self._seek_in(prepared, corner, rule, null)
+        if isinstance(image, Source):
+            bands, corner, transparent = image.bands(self, region)
+        else:
+            prepared, corner, transparent = self._prepare(image, image_mask, region)
+            bands = self._bands(prepared)
+        found = self._seek_in(bands, corner, rule, null)
         if transparent and 0 not in found.bands.extent and math.isinf(found.peaks.lowest):
             _checks.warn_of_alpha()
         return found
 
     def _seek_in(
-        self, image: Image, corner: tuple[int, int], rule: PeakRule, null: Null | None = None
+        self, bands: Bands, corner: tuple[int, int], rule: PeakRule, null: Null | None = None
     ) -> Sought:
-        """Find the peaks in a part of an image that has been made ready, and where it begins."""
-        bands = self._bands(image)
+        """Find the peaks in a part of an image, that begins at a corner of it."""
         if 0 in bands.extent:
             return Sought(NO_PEAKS, bands, bands.one(0), corner)
         scores, chance = self._scores_and_chance(bands, rule, null)
@@ -459,8 +468,8 @@ class Matcher:
 
     def _complete(self, match: Match, found: Sought, subpixel: bool | str) -> Match:
         """Add what is known of a window: the place in the whole image, tones, a fraction."""
-        window = self._window(found.bands.image.planes, match.row, match.col)
-        known = self._tones(window, found.bands.image)
+        window = found.bands.image.crop(match.row, match.col, *self.shape)
+        known = self._tones(window.planes, window)
         if subpixel:
             known |= self._fraction(match, found, subpixel == PRECISE)._asdict()
         name = self._name
@@ -489,7 +498,3 @@ class Matcher:
     @property
     def _threads(self) -> int:
         return self._n_threads or available_cpus()
-
-    def _window(self, planes: NDArray[Any], row: int, column: int) -> NDArray[Any]:
-        height, width = self.shape
-        return planes[:, row : row + height, column : column + width]

@@ -141,7 +141,7 @@ def _spread(
 
 
 def _seek(chip: Any, matcher: Matcher, image: Image, region: Region, rule: PeakRule) -> None:
-    found = matcher._seek_in(image.crop(*region), region[:2], rule)
+    found = matcher._seek_in(matcher._bands(image.crop(*region)), region[:2], rule)
     for place in found.peaks.matches:
         match = matcher._complete(place, found, rule.subpixel)
         row, col = match.center

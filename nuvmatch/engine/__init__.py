@@ -6,7 +6,7 @@ of the package sees it through these names only.
 
 from .images import Image, prepare, unit_scale
 from .joint import BinSums, JointSumsOf, Shape, for_each_bin_sum, for_each_joint_sum
-from .lattices import Lattice, find_lattice
+from .lattices import Lattice, find_lattice, find_spacing, sample_step
 from .maps import replace_nan
 from .products import Pattern, ProductScore, TileProducts, for_each_product, products_at
 from .programs import Programs
@@ -14,6 +14,7 @@ from .projections import Projections, TileProjections
 from .slices import Slices
 from .stopping import BestWindows, Stopping
 from .sums import TileSums, for_each_tile
+from .surveys import Seen, Survey, ends_within, range_step, usual_range
 from .threads import Tile, available_cpus, run
 
 __all__ = [
@@ -26,22 +27,29 @@ __all__ = [
     "ProductScore",
     "Programs",
     "Projections",
+    "Seen",
     "Shape",
     "Slices",
     "Stopping",
+    "Survey",
     "Tile",
     "TileProducts",
     "TileProjections",
     "TileSums",
     "available_cpus",
+    "ends_within",
     "find_lattice",
+    "find_spacing",
     "for_each_bin_sum",
     "for_each_joint_sum",
     "for_each_product",
     "for_each_tile",
     "prepare",
     "products_at",
+    "range_step",
     "replace_nan",
     "run",
+    "sample_step",
     "unit_scale",
+    "usual_range",
 ]

@@ -4,7 +4,16 @@ It knows maps, and nothing of templates or measures.
 """
 
 from .competing import compete
-from .peaks import NO_PEAKS, Chance, Peaks, find_peaks, take_best, take_peaks
+from .peaks import (
+    NO_PEAKS,
+    Chance,
+    Feed,
+    Peaks,
+    feed_bands,
+    find_peaks,
+    take_best,
+    take_peaks,
+)
 from .rules import PRECISE, PeakRule, reach_of_ties
 from .significance import (
     Null,
@@ -25,6 +34,7 @@ __all__ = [
     "NO_PEAKS",
     "PRECISE",
     "Chance",
+    "Feed",
     "Fraction",
     "Null",
     "PeakRule",
@@ -33,6 +43,7 @@ __all__ = [
     "check_null",
     "compete",
     "count_windows",
+    "feed_bands",
     "find_peaks",
     "fraction_at",
     "logs_of",

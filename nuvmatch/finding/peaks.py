@@ -15,7 +15,7 @@ from .margins import best_elsewhere
 from .rules import MAX_OVERLAP, PRECISE, PeakRule, as_score_map, as_shape
 from .significance import Null, check_null, count_windows, logs_of, lowest_places, numbers_of
 from .subpixel import fraction_at
-from .suppression import Places, TieBreaker
+from .suppression import Places, Suppression, TieBreaker
 
 _ROUNDING = 1e-12  # of a logarithm
 
@@ -110,7 +110,10 @@ def find_peaks(
             null = Null(shape, windows, windows, logs_of(lowest.scores), own=True)
         null.warn_if_undecided()
         chance = Chance(null, windows)
-    found = take_peaks([(0, scores)], scores.shape, shape, scores.dtype, rule, chance=chance)
+    found = take_peaks(
+        feed_bands([(0, scores)], len(scores)), scores.shape, shape, scores.dtype, rule,
+        lambda top, bottom: scores[top:bottom], chance=chance,
+    )  # fmt: skip
     matches = found.compared(found.matches)
     if not rule.subpixel:
         return Matches(matches)
@@ -193,23 +196,41 @@ class Peaks(NamedTuple):
 NO_PEAKS = Peaks([], math.inf, np.empty(0), lambda top, bottom: np.empty((0, 0)), None)
 
 
+# Gives a suppression the whole map; returns the lowest score of each row if that is asked for.
+Feed = Callable[[Suppression, bool], NDArray[np.floating]]
+
+
+def feed_bands(bands: Iterable[tuple[int, NDArray[Any]]], rows: int) -> Feed:
+    """Give a map of so many rows in bands: their first rows and the bands, from the top down."""
+
+    def feed(search: Suppression, compared: bool) -> NDArray[np.floating]:
+        lowest: list[NDArray[np.floating]] = []
+        for first, band in bands:
+            search.add(band, last=first + len(band) == rows)
+            if compared:
+                lowest.append(np.fmin.reduce(band, axis=1))
+        return np.concatenate(lowest) if lowest else np.empty(0)
+
+    return feed
+
+
 def take_peaks(
-    bands: Iterable[tuple[int, NDArray[Any]]],
+    feed: Feed,
     extent: tuple[int, ...],
     shape: tuple[int, int],
     dtype: np.dtype[Any],
     rule: PeakRule,
+    rows_of: Rows,
     *,
     chance: Chance | None = None,
     break_ties: TieBreaker | None = None,
-    rows_of: Rows | None = None,
 ) -> Peaks:
-    """Take the peaks of a map that comes in bands.
+    """Take the peaks of a map that comes in parts.
 
     Parameters
     ----------
-    bands : iterable of (int, ndarray)
-        First rows, and the bands of rows, from the top down.
+    feed : callable
+        Gives the map.
     extent : (int, int)
         Rows and columns of the map.
     shape : (int, int)
@@ -217,34 +238,27 @@ def take_peaks(
     dtype : float32 or float64
         Of the map.
     rule : PeakRule
+    rows_of : callable
+        Makes rows of it, again if need be.
     chance : Chance, optional
         Asked for false alarms.
     break_ties : callable, optional
         What near-ties are ordered by, before row and column.
-    rows_of : callable, optional
-        Makes rows again, of which but one band is held. None: the band is the whole map.
     """
     limit = math.inf if rule.threshold is None else rule.threshold
     if chance is not None:
         limit = min(chance.limit(rule), math.inf if chance.joined else limit)
     rows, columns = extent
     search = rule.suppression((rows, columns), shape, dtype, break_ties, limit)
-    compared = chance is not None or (rule.max_matches or 1) > 1
-    lowest: list[NDArray[np.floating]] = []
-    for first, band in bands:
-        search.add(band, last=first + len(band) == rows)
-        if compared:
-            lowest.append(np.fmin.reduce(band, axis=1))
+    rows_lowest = feed(search, chance is not None or (rule.max_matches or 1) > 1)
     places = search.finish()
     alarms: NDArray[np.float64] | None = None
     if chance is not None:
         alarms = chance.log_false_alarms(places.scores)
         believed = alarms <= chance.most(rule) + _ROUNDING
         places, alarms = places.of(believed), alarms[believed]
-    rows_lowest = np.concatenate(lowest) if lowest else np.empty(0)
-    held = rows_of or (lambda top, bottom: band[top:bottom])
     matches = _as_matches(places, extent, shape, chance, alarms)
-    return Peaks(matches, search.lowest, rows_lowest, held, chance)
+    return Peaks(matches, search.lowest, rows_lowest, rows_of, chance)
 
 
 def take_best(

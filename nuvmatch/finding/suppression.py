@@ -1,12 +1,14 @@
-"""Non-maximum suppression over a score map that comes in bands of rows, from the top down.
+"""Non-maximum suppression over a score map in bands of rows from the top down, or in blocks.
 
 Of candidates near each other the best is taken. One is settled as soon as all that could outdo
 it are known, so that no more than a seam of the map waits for the next band, and what is taken
-is what one suppression over the whole map takes.
+is what one suppression over the whole map takes. So it is with blocks, wherever these are looked
+at and in whichever order they come.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -21,6 +23,8 @@ from .._jit import jit
 TieBreaker = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
 
 _EXPECTED = 4096  # candidates of a band: if there are more it is looked through again
+_FARTHEST = 2**60  # rows or columns
+_CELLS = 16  # for each candidate, at most
 _LEAST_CELL = 16  # side of the cells in which neighbours are looked up
 
 
@@ -58,8 +62,38 @@ def best_first(places: Places) -> NDArray[np.int64]:
 NOWHERE = Places(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
+class Block(NamedTuple):
+    """A block of a score map, that comes with a row and a column more where there are any."""
+
+    rows: tuple[int, int]  # the first, and the one behind the last
+    cols: tuple[int, int]
+    extent: tuple[int, int]  # of the map
+
+    @property
+    def margins(self) -> tuple[int, int]:
+        """Rows that come above it, and columns to the left."""
+        return min(self.rows[0], 1), min(self.cols[0], 1)
+
+    @property
+    def inside(self) -> tuple[slice, slice]:
+        """Where it lies in what comes."""
+        top, left = self.margins
+        height, width = self.rows[1] - self.rows[0], self.cols[1] - self.cols[0]
+        return slice(top, top + height), slice(left, left + width)
+
+    def knows(self, places: Places, reaches: tuple[int, int]) -> NDArray[np.bool_]:
+        """Tell of which places all is here that is so many rows and columns apart at most."""
+        known = np.ones(places.rows.size, np.bool_)
+        for at, ends, end, reach in zip(
+            places[:2], (self.rows, self.cols), self.extent, reaches, strict=True
+        ):
+            known &= (at - reach >= ends[0]) | (ends[0] == 0)
+            known &= (at + reach < ends[1]) | (ends[1] == end)
+        return known
+
+
 class Suppression:
-    """Takes a score map band by band.
+    """Takes a score map band by band, or block by block.
 
     Parameters
     ----------
@@ -111,21 +145,57 @@ class Suppression:
             above[-len(self._above) :] = self._above
         # The last row waits for the next band, and that of the band before had to wait.
         first = -1 if self._rows else 0
-        stop = len(band) - (not last)
-        limit, places = band.dtype.type(self._limit), np.empty((2, _EXPECTED), np.int64)
-        number = find_candidates(above, band, first, stop, limit, places)
-        if number > _EXPECTED:
-            places = np.empty((2, number), np.int64)
-            find_candidates(above, band, first, stop, limit, places)
-        rows, cols = places[:, :number]
-        scores = np.where(rows < 0, above[1, cols], band[np.maximum(rows, 0), cols])
-        found = Places(rows + self._rows, cols, scores.astype(np.float64))
-        self._open = self._open.and_also(found)
+        found = candidates(above, band, (first, len(band) - (not last)), self._limit)
+        self._open = self._open.and_also(found._replace(rows=found.rows + self._rows))
         self._above = np.concatenate([above, band[-2:]])[-2:]
         self._rows += len(band)
         self._drop_beyond_enough()
         if not last:
             self._settle(self._rows - 1)
+
+    def of_block(self, scores: NDArray[np.floating], block: Block) -> tuple[Places, float]:
+        """Find what may be taken of one block of the map, and its lowest score.
+
+        Nothing is kept here: what all blocks have is for `add_found`, in any order. What
+        something better drops that nothing beyond the block can change is left out.
+
+        Parameters
+        ----------
+        scores : ndarray
+            Of the block and of what is around it.
+        block : Block
+        """
+        own = scores[block.inside]
+        lowest = float(np.fmin.reduce(own, axis=None, initial=np.inf))
+        limit = self._limit
+        if self._enough == 1:
+            limit = min(limit, lowest + 2 * max(self._tie, 0))
+        top, left = block.margins
+        nothing = np.full((2, scores.shape[1]), np.nan, scores.dtype)
+        found = candidates(nothing, np.ascontiguousarray(scores), (top, top + len(own)), limit)
+        found = found.of((found.cols >= left) & (found.cols < left + own.shape[1]))
+        rows, cols = found.rows - top + block.rows[0], found.cols - left + block.cols[0]
+        found = Places(rows, cols, found.scores)
+        found = found.of(found.scores <= self._limit_of(found.scores))
+        found = found.of(best_first(found))
+        if not found.rows.size:
+            return found, lowest
+        reaches = self._reach.size - 1, int(self._reach.max(initial=-1))
+        state = np.full(found.rows.size, OPEN, np.int8)
+        self._decide(found, state, block.knows(found, reaches), self._tie)
+        return found.of(state != DROPPED), lowest
+
+    def add_found(self, found: Places, lowest: float) -> None:
+        """Take, instead of a map, what `of_block` found in one block of it."""
+        self.lowest = min(self.lowest, lowest)
+        self._open = self._open.and_also(found)
+        self._drop_beyond_enough()
+
+    def without_ties(self) -> Suppression:
+        """Return it without what breaks ties, to find what may be taken of blocks elsewhere."""
+        found = copy.copy(self)
+        found._break_ties = None
+        return found
 
     def add_best(self, lowest: Places) -> None:
         """Take, instead of a map, all places that score as well as its best, or nearly.
@@ -162,13 +232,19 @@ class Suppression:
 
     def _drop_beyond_enough(self) -> None:
         """Drop what cannot be among the places taken: each of these has so many near it."""
-        needed = self._needed
-        if needed is not None and self._taken.scores.size + self._open.scores.size > needed:
+        if self._needed is not None:
             scores = np.concatenate([self._taken.scores, self._open.scores])
-            highest = float(np.partition(scores, needed - 1)[needed - 1])
-            self._limit = min(self._limit, highest + 2 * max(self._tie, 0))
+            self._limit = self._limit_of(scores)
             self._taken = self._taken.of(self._taken.scores <= self._limit)
             self._open = self._open.of(self._open.scores <= self._limit)
+
+    def _limit_of(self, scores: NDArray[np.float64]) -> float:
+        """Return the highest score that may be among the places taken, given those of some."""
+        needed = self._needed
+        if needed is None or scores.size <= needed:
+            return self._limit
+        highest = float(np.partition(scores, needed - 1)[needed - 1])
+        return min(self._limit, highest + 2 * max(self._tie, 0))
 
     def _settle(self, known: float) -> None:
         """Take or drop candidates that no near-tie, nor a row from `known` on, can change."""
@@ -183,12 +259,12 @@ class Suppression:
         state[self._open.rows.size :] = TAKEN
         order = best_first(part)
         part, state = part.of(order), state[order]
-        self._decide(part, state, known, self._tie)
+        self._decide(part, state, part.rows + self._reach.size <= known, self._tie)
         if (tied := state == TIED).any():
             order = self._order(part, np.rint(part.scores / self._tie), tied)
             part, state = part.of(order), state[order]
             state[state == TIED] = OPEN
-            self._decide(part, state, known, -1.0)
+            self._decide(part, state, part.rows + self._reach.size <= known, -1.0)
         self._taken = self._taken.of(~seam).and_also(part.of(state == TAKEN))
         self._open = part.of(state == OPEN)
 
@@ -201,13 +277,34 @@ class Suppression:
             first[tied], second[tied] = self._break_ties(part.rows[tied], part.cols[tied])
         return np.lexsort((part.cols, part.rows, second, first, step))
 
-    def _decide(self, part: Places, state: NDArray[np.int8], known: float, tie: float) -> None:
-        rows = part.rows - part.rows.min(initial=0)
+    def _decide(
+        self, part: Places, state: NDArray[np.int8], known: NDArray[np.bool_], tie: float
+    ) -> None:
+        rows, cols = (at - at.min(initial=_FARTHEST) for at in (part.rows, part.cols))
+        ends = rows.max(initial=0) + 1, cols.max(initial=0) + 1
         cell = max(_LEAST_CELL, self._reach.size, int(self._reach.max(initial=0)) + 1)
-        shape = (rows.max(initial=0) // cell + 1, part.cols.max(initial=0) // cell + 1)
+        # Where they are few and far apart cells are no more than these.
+        cell = max(cell, math.isqrt(int(ends[0] * ends[1]) // (_CELLS * rows.size + 1)))
+        shape = ends[0] // cell + 1, ends[1] // cell + 1
         firsts = np.full((3, *shape), -1, np.int64)
-        known = min(known - part.rows.min(initial=0), 2.0**60)
-        decide(rows, part.cols, part.scores, self._reach, int(known), tie, cell, firsts, state)
+        decide(rows, cols, part.scores, self._reach, known, tie, cell, firsts, state)
+
+
+def candidates(
+    above: NDArray[np.floating],
+    band: NDArray[np.floating],
+    rows: tuple[int, int],
+    limit: float,
+) -> Places:
+    """Return the places, first row to look at and the one behind the last, up to a limit."""
+    highest, places = band.dtype.type(limit), np.empty((2, _EXPECTED), np.int64)
+    number = find_candidates(above, band, *rows, highest, places)
+    if number > _EXPECTED:
+        places = np.empty((2, number), np.int64)
+        find_candidates(above, band, *rows, highest, places)
+    at, cols = places[:, :number]
+    scores = np.where(at < 0, above[1, cols], band[np.maximum(at, 0), cols])
+    return Places(at, cols, scores.astype(np.float64))
 
 
 def _most_near(reach: NDArray[np.int64]) -> int:
@@ -278,7 +375,7 @@ def decide(
     cols: NDArray[np.int64],
     scores: NDArray[np.float64],
     reach: NDArray[np.int64],
-    known: int,
+    known: NDArray[np.bool_],
     tie: float,
     cell: int,
     firsts: NDArray[np.int64],
@@ -286,7 +383,7 @@ def decide(
 ) -> None:
     """Take each candidate that nothing better is near, drop those near it, leave what is open.
 
-    That is what a row from `known` on may change, what near-ties with something near it, and
+    That is what something unknown may change, what near-ties with something near it, and
     what is near something better that is open.
 
     Parameters
@@ -295,6 +392,8 @@ def decide(
         Best first.
     reach : ndarray
         ``reach[dr]``: candidates `dr` rows apart are near up to this many columns apart.
+    known : ndarray of shape (n,)
+        Whether all that may be near it is here.
     tie : float
         Scores no farther apart are near-ties; negative: none are.
     cell : int
@@ -345,7 +444,7 @@ def decide(
                 state[i] = TIED
                 for j in near_ties[:ties]:
                     state[j] = TIED
-            elif not beside and rows[i] + reach.size <= known:
+            elif not beside and known[i]:
                 state[i] = TAKEN
         if state[i] != DROPPED:
             which = 0 if state[i] == TAKEN else 1 if state[i] == OPEN else 2

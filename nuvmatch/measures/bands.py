@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +15,18 @@ from numpy.typing import NDArray
 from ..engine import Image
 from ..finding import (
     Chance,
+    Feed,
     PeakRule,
     Peaks,
     Places,
     count_windows,
+    feed_bands,
     reach_of_ties,
     take_best,
     take_peaks,
 )
 from ..finding.suppression import TieBreaker
+from ..results import Match
 from .base import Scorer
 
 # Windows whose scores are held at a time. The rows that two bands share are read twice, so
@@ -30,6 +34,9 @@ from .base import Scorer
 WINDOWS_HELD = 2**23
 
 Combine = Callable[[NDArray[Any]], NDArray[Any]]  # bands of several maps to one
+
+Result = TypeVar("Result")
+Task = Callable[[tuple[int, int], NDArray[Any]], Result]  # given a part's corner and its scores
 
 
 class Bands:
@@ -112,7 +119,17 @@ class Bands:
             lowest = self._lowest(reach_of_ties(self.dtype))
             if lowest is not None:
                 return take_best(lowest, *about, break_ties)
-        return take_peaks(scores, *about, chance=chance, break_ties=break_ties, rows_of=scores.rows)
+        return take_peaks(
+            self.feed(scores), *about, scores.rows, chance=chance, break_ties=break_ties
+        )
+
+    def feed(self, scores: ScoreMap) -> Feed:
+        """Return what gives a map that is made of these."""
+        return feed_bands(scores, self.extent[0])
+
+    def over(self, scores: ScoreMap, task: Task[Result]) -> list[Result]:
+        """Return what a task makes of each part of a map that is made of these."""
+        return [task((first, 0), band) for first, band in scores]
 
     def _lowest(self, near: float) -> Places | None:
         """Find all places that score no more than the best and `near` more.
@@ -134,6 +151,9 @@ class Bands:
             return self._whole[:, first:stop]
         shape = (len(self._scorers), stop - first, self.extent[1])
         return self._fill(first, np.empty(shape, self.dtype))
+
+    def gather(self, matches: Sequence[Match]) -> None:
+        """Bring near what is asked of some places next: of an image in memory all is."""
 
     def around(self, row: int, col: int, reach: int = 0) -> NDArray[Any]:
         """Return scores around a place, so many rows and columns of them on each side."""
@@ -171,7 +191,7 @@ class ScoreMap:
 
     def __init__(self, bands: Bands, combine: Combine, dtype: np.dtype[Any]) -> None:
         self._bands = bands
-        self._combine = combine
+        self.combine = combine
         self.dtype = dtype
         self.extent = bands.extent
         self._whole: NDArray[Any] | None = None
@@ -182,8 +202,8 @@ class ScoreMap:
             yield 0, self._whole
             return
         for first, maps in self._bands:
-            band = self._combine(maps)
-            if len(band) == self.extent[0]:
+            band = self.combine(maps)
+            if band.shape[-2] == self.extent[0]:
                 self._whole = band
             yield first, band
 
@@ -191,12 +211,46 @@ class ScoreMap:
         """Return some rows of the map."""
         if self._whole is not None:
             return self._whole[first:stop]
-        return self._combine(self._bands.rows(first, stop))
+        return self.combine(self._bands.rows(first, stop))
 
     @cached_property
     def windows(self) -> int:
         """How many of the scores are evidence."""
-        return count_windows(band for _, band in self)
+        return sum(self._bands.over(self, _count))
+
+    def lowest(self, task: Task[list[tuple[Places, int]]]) -> list[tuple[Places, int]]:
+        """Return the lowest places of each layer, and how many windows give evidence.
+
+        The task finds both in a part of the map.
+        """
+        parts = self._bands.over(self, task)
+        found = []
+        for of_layer in zip(*parts, strict=True):
+            every = zip(*(places for places, _ in of_layer), strict=True)
+            places = Places(*map(np.concatenate, every))
+            found.append((places, sum(windows for _, windows in of_layer)))
+        self.windows = found[0][1]
+        return found
+
+
+def layers(scores: NDArray[Any]) -> NDArray[Any]:
+    """Return the layers of a map: of one it is itself that."""
+    return scores if scores.ndim == 3 else scores[None]
+
+
+def _count(_: tuple[int, int], scores: NDArray[Any]) -> int:
+    return count_windows([scores])
+
+
+class Source(ABC):
+    """An image that is not in memory, or not here: `Matcher.locate` takes it for one."""
+
+    @abstractmethod
+    def bands(self, matcher: Any, region: Any) -> tuple[Bands, tuple[int, int], bool]:
+        """Return score maps of the part of it that is searched, by a `Matcher`.
+
+        Return also where that part begins, and whether alpha masks some of the image out.
+        """
 
 
 class Sought(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,8 @@ from ..finding import (
     windows_of,
     without_true,
 )
-from ..finding.suppression import NOWHERE
-from .bands import WINDOWS_HELD, Bands, Combine, ScoreMap
+from ..finding.suppression import NOWHERE, Places
+from .bands import WINDOWS_HELD, Bands, ScoreMap, layers
 from .base import Measure, Scorer
 from .joining import AGREE, evidence, join
 from .named import name_of, type_name
@@ -65,8 +64,7 @@ class Panel:
         self._template = template
         self.name = name
         self.names = tuple(map(name_of, measures))
-        height, width = template.mask.shape
-        self.shape = height, width
+        self.shape = template.shape
 
     @cached_property
     def _mirror_images(self) -> list[Template]:
@@ -115,21 +113,15 @@ class Panel:
 
     def _learn(self, searches: Sequence[Bands], share: float) -> Null:
         decoys = self._seek_decoys(searches, share)
-
-        def law(ours: Sequence[ScoreMap], combine: Combine, **about: Any) -> Null:
-            theirs = [(first, combine(maps)) for first, maps in decoys]
-            return self._law(ours, theirs, **about)
-
-        parts = tuple(
-            law([search.one(i) for search in searches], itemgetter(i), measure=name)
-            for i, name in enumerate(self.names)
-        )
-        if len(parts) == 1:
-            return parts[0]
+        abouts: list[dict[str, Any]] = [{"measure": name} for name in self.names]
+        if not self.joins:
+            return self._laws([search.one(0) for search in searches], decoys, abouts)[0]
+        every = [search.made("all", np.asarray, search.dtype) for search in searches]
+        parts = tuple(self._laws(every, decoys, abouts))
         if not any(part.decides for part in parts):
             return Null(self.shape, 0, 0, np.empty(0), self.name, parts=parts)
         joined = [self._joined(search, parts) for search in searches]
-        return law(joined, partial(join, parts=parts), measure=self.name, parts=parts)
+        return self._laws(joined, decoys, [{"measure": self.name, "parts": parts}])[0]
 
     def check(self, null: Null) -> None:
         """Refuse what was learnt of another template's shape, or by other measures."""
@@ -174,30 +166,43 @@ class Panel:
             first = (_speaking(null, bands, row, col) or [0])[0]
         return np.asarray(bands.around(row, col, 1)[first])
 
-    def _law(self, ours: Sequence[ScoreMap], decoys: Maps, **about: Any) -> Null:
-        """Learn from the maps of decoys or, if there are none, from those of the template."""
-        sample, learnt = 0, NOWHERE
-        if self.has_decoys:
-            sample = count_windows([scores for _, scores in decoys])
-            learnt = lowest_places(decoys, self.shape, _ENOUGH * tail_size(sample, self.shape))
-        windows, found = 0, NOWHERE
+    def _laws(
+        self, ours: Sequence[ScoreMap], decoys: Maps, abouts: Sequence[dict[str, Any]]
+    ) -> list[Null]:
+        """Learn from the maps of decoys, made as ours, or if there are none from ours.
+
+        One law for each layer of the maps, which are about something each.
+        """
+        theirs = [(first, layers(ours[0].combine(maps))) for first, maps in decoys]
+        learnt: list[tuple[Places, int]] = []
+        for i in range(len(abouts)):
+            of_layer = [(first, scores[i]) for first, scores in theirs]
+            sample = count_windows([scores for _, scores in of_layer])
+            size = _ENOUGH * tail_size(sample, self.shape)
+            learnt.append((lowest_places(of_layer, self.shape, size), sample))
+        like = [(places.scores, sample) for places, sample in learnt]
+        task = partial(_lowest_of_part, self.shape, like if self.has_decoys else None)
+        own = [(NOWHERE, 0)] * len(abouts)
         for i, one in enumerate(ours):
-            for first, scores in one:
-                of_band = count_windows([scores])
-                number = 2 * true_size(of_band, self.shape) if self.has_decoys else None
-                lowest = lowest_places(
-                    [(i * _APART + first, scores)], self.shape, number, (learnt.scores, sample)
-                )
-                found = found.and_also(lowest)
-                windows += of_band
-        found = found.of(np.argsort(found.scores, kind="stable"))
-        if not self.has_decoys:
-            sample, learnt = windows, found
-        logs = learnt.scores if about.get("parts") else logs_of(learnt.scores)
-        each = windows // len(ours)
+            own = [
+                (found.and_also(more._replace(rows=more.rows + i * _APART)), windows + of_one)
+                for (found, windows), (more, of_one) in zip(own, one.lowest(task), strict=True)
+            ]
+        return [
+            self._law(of_own, of_decoys, len(ours), **about)
+            for of_own, of_decoys, about in zip(own, learnt, abouts, strict=True)
+        ]
+
+    def _law(
+        self, own: tuple[Places, int], learnt: tuple[Places, int], number: int, **about: Any
+    ) -> Null:
+        """Learn from the lowest places of decoys, but for those where the template is."""
+        found, windows = own[0].of(np.argsort(own[0].scores, kind="stable")), own[1]
+        lowest, sample = learnt if self.has_decoys else (found, windows)
+        logs = lowest.scores if about.get("parts") else logs_of(lowest.scores)
         about |= {"template": self._template.digest, "own": not self.has_decoys}
-        null = Null(self.shape, each, sample, logs, **about)
-        return without_true(found, learnt, null, windows) if self.has_decoys else null
+        null = Null(self.shape, windows // number, sample, logs, **about)
+        return without_true(found, lowest, null, windows) if self.has_decoys else null
 
     def _seek_decoys(self, searches: Sequence[Bands], share: float) -> Maps:
         """Seek each decoy in strips of the images, each in others if there is room."""
@@ -212,6 +217,29 @@ class Panel:
                 sought = search.by(decoy)
                 found += [(i * _APART + top, sought.rows(top, bottom)) for top, bottom in of_decoy]
         return found
+
+
+def _lowest_of_part(
+    shape: tuple[int, int],
+    like: Sequence[tuple[NDArray[np.float64], int]] | None,
+    corner: tuple[int, int],
+    scores: NDArray[Any],
+) -> list[tuple[Places, int]]:
+    """Find the lowest places in a part of the template's map, layer by layer.
+
+    All of them where there are no decoys' that these are like. Return also how many windows give
+    evidence.
+    """
+    found = []
+    for i, layer in enumerate(layers(scores)):
+        windows = count_windows([layer])
+        if like is None:
+            places = lowest_places([(corner[0], layer)], shape)
+        else:
+            number = 2 * true_size(windows, shape)
+            places = lowest_places([(corner[0], layer)], shape, number, like[i])
+        found.append((places._replace(cols=places.cols + corner[1]), windows))
+    return found
 
 
 def _speaking(null: Null, bands: Bands, row: int, col: int) -> list[int]:

@@ -36,7 +36,7 @@ Values = NDArray[np.float64]
 
 _ROUNDS, _ENOUGH = 8, 0.002  # steps at most; shorter ones are not worth another, in pixels
 _LONGEST, _FARTHEST = 0.7, 1.0  # a step, and all of them, in pixels
-_MARGIN = 6  # pixels around a window that a cubic spline is made of
+MARGIN = 6  # pixels around a window that a cubic spline is made of
 _SLOPE = 0.7  # pixels: slopes are of a Gaussian, or their noise passes for pattern
 AROUND = 3  # pixels on either side that it takes
 _NOISE = 1 / (8 * math.pi * _SLOPE**4)  # variance of a slope, of white noise of variance 1
@@ -104,11 +104,15 @@ class Precise:
             None where nothing better is found, or a pixel beside the window is bad.
         """
         height, width = self._mask.shape
-        top, left = max(row - _MARGIN, 0), max(col - _MARGIN, 0)
-        under = np.s_[top : row + height + _MARGIN, left : col + width + _MARGIN]
-        if image.bad is not None and image.bad[under].any():
+        top, left = max(row - MARGIN, 0), max(col - MARGIN, 0)
+        bottom, right = (
+            min(first + side + MARGIN, end)
+            for first, side, end in zip((row, col), (height, width), image.shape, strict=True)
+        )
+        under = image.crop(top, left, bottom - top, right - left)
+        if under.bad is not None and under.bad.any():
             return None
-        greys, _ = as_floats(image.planes[:, *under])
+        greys, _ = as_floats(under.planes)
         if not np.isfinite(greys).all():
             return None
         splines = [_spline(plane) for plane in unit_scale(float(abs(greys).max())) * greys]
@@ -205,14 +209,14 @@ def _spline(plane: Values) -> Values:
     from scipy import ndimage  # slow to import
 
     inner = ndimage.spline_filter(plane - plane.mean(), order=3, mode="mirror")
-    return np.pad(inner, _MARGIN, mode="reflect")
+    return np.pad(inner, MARGIN, mode="reflect")
 
 
 def _between(spline: Values, at: Values, shape: tuple[int, int]) -> Values:
     """Take a plane's values at a fraction of a pixel, and on from there pixel by pixel."""
     first = np.floor(at).astype(int)
     down, across = (_taps(part) for part in at - first)
-    top, left = first + _MARGIN - 1
+    top, left = first + MARGIN - 1
     under = spline[top : top + shape[0] + 3, left : left + shape[1] + 3]
     sampled = cv2.sepFilter2D(under, cv2.CV_64F, across, down)  # in its middle: taps are even
     return np.asarray(sampled[2:-1, 2:-1], float)

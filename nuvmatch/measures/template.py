@@ -99,6 +99,11 @@ class Template:
         return cls(planes, counting, greys, base)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width."""
+        return self.planes.shape[1], self.planes.shape[2]
+
+    @property
     def pixels(self) -> int:
         """Pixels of one channel that count."""
         return int(self.inside.shape[1])

@@ -75,7 +75,7 @@ class Posed:
         self._check_room(where["region"], image)
         space = Space(
             Scene(image), self._angles, self._scales, self.matcher.shape,
-            self.matcher._map_type(image), self.matcher._threads,
+            self.matcher._map_type(image.planes.dtype), self.matcher._threads,
         )  # fmt: skip
         if 0 in image.shape:
             return PosedHits(self, space, corner, NOTHING, None, rivals, rule)
