@@ -4,7 +4,7 @@ It knows pixels and nothing of statistics or of how a template was cut into slic
 of the package sees it through these names only.
 """
 
-from .images import Image, prepare, unit_scale
+from .images import Image, ends_around, prepare, unit_scale
 from .joint import BinSums, JointSumsOf, Shape, for_each_bin_sum, for_each_joint_sum
 from .lattices import Lattice, find_lattice, find_spacing, sample_step
 from .maps import replace_nan
@@ -37,6 +37,7 @@ __all__ = [
     "TileProjections",
     "TileSums",
     "available_cpus",
+    "ends_around",
     "ends_within",
     "find_lattice",
     "find_spacing",

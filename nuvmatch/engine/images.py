@@ -129,20 +129,15 @@ class Image:
         """Return this and what is around it, until it has so many windows, or is the whole."""
         if self.place is None:
             return self
-        margin = 0
         whole = replace(self, planes=self.whole.planes, bad=self.whole.bad, place=(0, 0))
-        while True:
-            ends = [
-                (max(first - margin, 0), min(first + size + margin, limit))
-                for first, size, limit in zip(self.place, self.shape, whole.shape, strict=True)
-            ]
-            sides = [stop - first for first, stop in ends]
-            rows, columns = (
-                max(side - least + 1, 0) for side, least in zip(sides, shape, strict=True)
-            )
-            if rows * columns >= windows or tuple(sides) == whole.shape:
-                return whole.crop(ends[0][0], ends[1][0], *sides) if margin else self
-            margin += max(shape)
+        rect = ends_around((*self.place, *self.shape), whole.shape, windows, shape)
+        return self if rect[2:] == self.shape else whole.crop(*rect)
+
+    def beside_each_other(
+        self, rows: NDArray[np.int64], cols: NDArray[np.int64], shape: tuple[int, int]
+    ) -> tuple["Image", NDArray[np.int64], NDArray[np.int64]]:
+        """Return an image that has some windows, and where they are in it: this one has all."""
+        return self, rows, cols
 
     def in_steps(self, window_pixels: int, dtype: np.dtype[Any]) -> "Image":
         """Return an image of floats in steps of the lattice on which they lie, if they do.
@@ -230,6 +225,26 @@ class Image:
         patch = np.zeros((1, len(bad), columns + window[1] - 1), np.uint8)
         patch[0, :, : bad.shape[1]] = bad
         return patch
+
+
+def ends_around(
+    rect: tuple[int, int, int, int], limits: tuple[int, int], windows: int, shape: tuple[int, int]
+) -> tuple[int, int, int, int]:
+    """Widen a part of an image until it has so many windows of a shape, or is the whole.
+
+    Parts are row, column, height and width.
+    """
+    margin = 0
+    while True:
+        ends = [
+            (max(first - margin, 0), min(first + size + margin, limit))
+            for first, size, limit in zip(rect[:2], rect[2:], limits, strict=True)
+        ]
+        height, width = (stop - first for first, stop in ends)
+        rows, columns = max(height - shape[0] + 1, 0), max(width - shape[1] + 1, 0)
+        if rows * columns >= windows or (height, width) == limits:
+            return ends[0][0], ends[1][0], height, width
+        margin += max(shape)
 
 
 def prepare(

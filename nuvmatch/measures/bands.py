@@ -93,7 +93,7 @@ class Bands:
 
     def by(self, scorers: Sequence[Scorer]) -> Bands:
         """Return score maps of the same image by other scorers."""
-        return Bands(scorers, self.image, self._shape, self.dtype, self._n_threads)
+        return self._like(scorers, self.image)
 
     def one(self, i: int) -> ScoreMap:
         """Return the map by one of the scorers."""
@@ -106,9 +106,10 @@ class Bands:
     def enlarged(self, windows: int) -> Bands:
         """Return score maps of more of the image, until these have so many windows."""
         image = self.image.around(windows, self._shape)
-        if image is self.image:
-            return self
-        return Bands(self._scorers, image, self._shape, self.dtype, self._n_threads)
+        return self if image is self.image else self._like(self._scorers, image)
+
+    def _like(self, scorers: Sequence[Scorer], image: Image) -> Bands:
+        return Bands(scorers, image, self._shape, self.dtype, self._n_threads)
 
     def peaks(
         self, scores: ScoreMap, chance: Chance | None, rule: PeakRule, break_ties: TieBreaker
@@ -166,10 +167,7 @@ class Bands:
 
     def _fill(self, first: int, out: NDArray[Any]) -> NDArray[Any]:
         height = out.shape[1] + self._shape[0] - 1
-        under = self.image
-        if height != under.shape[0]:
-            under = under.crop(first, 0, height, under.shape[1])
-        return self._fill_from(under, out)
+        return self._fill_from(self.image.crop(first, 0, height, self.image.shape[1]), out)
 
     def _fill_from(self, under: Image, out: NDArray[Any]) -> NDArray[Any]:
         for scorer, scores in zip(self._scorers, out, strict=True):

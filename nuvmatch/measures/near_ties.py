@@ -32,6 +32,8 @@ class NearTies:
         """
         if rows.size * self._pattern.planes.size > _PIXELS_READ:
             return np.zeros((2, rows.size))
+        shape = self._pattern.mask.shape[0], self._pattern.mask.shape[1]
+        image, rows, cols = image.beside_each_other(rows, cols, shape)
         products = products_at(image, self._pattern, rows, cols, n_threads)
         # Either overwrites what the other has returned.
         ncc = self._ncc.score(products)[0].copy()
