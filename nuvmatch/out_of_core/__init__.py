@@ -149,7 +149,7 @@ def locate(
             raise TypeError(
                 f"{name} is an option of {owner.__name__}.locate, and seeker is {seeker}"
             )
-    return seeker.locate(Scene(image, image_mask), **options)
+    return seeker.locate(cast(Any, Scene(image, image_mask)), **options)
 
 
 def _check_seeker(seeker: Any, *kinds: type) -> None:
