@@ -250,6 +250,10 @@ class Source(ABC):
         Return also where that part begins, and whether alpha masks some of the image out.
         """
 
+    @abstractmethod
+    def space(self, seeker: Any, region: Any) -> tuple[Any, tuple[int, int]]:
+        """Return what is searched by one who seeks poses, and where that begins."""
+
 
 class Sought(NamedTuple):
     """What was searched of an image, and the peaks that were found there."""

@@ -18,15 +18,38 @@ from .. import _checks
 from ..engine import replace_nan
 from ..finding import Chance, Null
 from ..matcher import Matcher
-from ..measures.bands import Combine
+from ..measures.bands import Combine, Source
 from ..measures.panel import SHARE
 from ..results import Matches
 from ..search import Search
-from .blocks import Blocks
+from ..search.posed import Posed
+from .blocks import Blocks, LazyImage
+from .poses import LazySpace
 from .running import BlockError
 from .scene import Scene
 
 __all__ = ["BlockError", "locate", "score_map"]
+
+
+class _OutOfCore(Source):
+    """An image out of memory, as matchers and searches take it."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def bands(self, matcher: Matcher, region: Any) -> tuple[Blocks, tuple[int, int], bool]:
+        """Return score maps of a part of it, block by block."""
+        rect = self._scene.part(matcher, region, matcher.shape)
+        known, transparent = self._scene.survey(matcher)
+        lazy = LazyImage(self._scene, known, matcher, rect)
+        return Blocks.by_scorers(matcher._panel.scorers, lazy), rect[:2], transparent
+
+    def space(self, seeker: Posed, region: Any) -> tuple[LazySpace, tuple[int, int]]:
+        """Return what is searched in a part of it by one who seeks poses."""
+        rect = self._scene.part(seeker.matcher, region, (1, 1))
+        known, _ = self._scene.survey(seeker.matcher)
+        lazy = LazyImage(self._scene, known, seeker.matcher, rect)
+        return LazySpace.for_seeker(seeker, lazy), rect[:2]
 
 
 def score_map(
@@ -68,8 +91,7 @@ def score_map(
     """
     _check_seeker(matcher, Matcher)
     fill_value = _checks.as_fill_value(fill_value)
-    bands, _, _ = Scene(image, image_mask).bands(matcher, region)
-    assert isinstance(bands, Blocks)
+    bands, _, _ = _OutOfCore(Scene(image, image_mask)).bands(matcher, region)
     if 0 in bands.extent:
         return da.empty(bands.extent, bands.dtype)
     panel = matcher._panel
@@ -149,7 +171,7 @@ def locate(
             raise TypeError(
                 f"{name} is an option of {owner.__name__}.locate, and seeker is {seeker}"
             )
-    return seeker.locate(cast(Any, Scene(image, image_mask)), **options)
+    return seeker.locate(cast(Any, _OutOfCore(Scene(image, image_mask))), **options)
 
 
 def _check_seeker(seeker: Any, *kinds: type) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -27,13 +25,14 @@ from ..measures.bands import WINDOWS_HELD, Bands, Combine, Result, ScoreMap, Tas
 from ..measures.base import Scorer
 from ..measures.precise import MARGIN
 from ..results import Match
-from .running import BlockError, run
+from .running import naming, run
 from .scene import Known, Scene, name_of_block
 
 # Windows of a template high and wide is a block at least, so that few pixels are read twice.
 _WINDOWS = 8
 
 Rect = tuple[int, int, int, int]  # row, column, height and width
+Ends = tuple[int, int]  # the first, and the one behind the last
 
 
 class LazyImage:
@@ -87,6 +86,49 @@ class LazyImage:
         image = self.known.read(self.matcher, np.concatenate(pixels, axis=1), mask)
         return image, np.zeros_like(rows), np.arange(len(rects)) * shape[1]
 
+    @property
+    def chunks(self) -> tuple[Sequence[int], ...]:
+        """Sizes of its chunks, in rows and in columns."""
+        return tuple(self._within(self.scene.pixels).chunks[:2])
+
+    def parts(
+        self, cuts: Sequence[Sequence[int]], margins: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[Ends, Ends, Delayed, Delayed | None]]:
+        """Cut it into parts, and return pixels and mask of each with what is around it.
+
+        Parameters
+        ----------
+        cuts : sequence of sequence of int
+            Where parts begin and end, in rows and in columns; the last has all that is left.
+        margins : sequence of (int, int)
+            Pixels before and behind each part, where there are so many.
+        """
+        chunks = [np.diff([*ends[:-1], side]) for ends, side in zip(cuts, self.shape, strict=True)]
+        depth = {
+            axis: around if len(chunks[axis]) > 1 else 0 for axis, around in enumerate(margins)
+        }
+
+        def cut(array: da.Array) -> NDArray[Any]:
+            sizes = {axis: tuple(own.tolist()) for axis, own in enumerate(chunks)}
+            whole = self._within(array).rechunk(sizes)
+            found: NDArray[Any] = overlap(whole, depth, "none").to_delayed()
+            return found if found.ndim == 2 else found[:, :, 0]
+
+        pixels, mask = cut(self.scene.pixels), self.scene.mask
+        masks = None if mask is None else cut(mask)
+        for i, j in np.ndindex(*pixels.shape):
+            rows, cols = ((ends[k], ends[k + 1]) for ends, k in zip(cuts, (i, j), strict=True))
+            yield rows, cols, pixels[i, j], None if masks is None else masks[i, j]
+
+    def _within(self, array: da.Array) -> da.Array:
+        row, column, height, width = self.rect
+        return array[row : row + height, column : column + width]
+
+    def name(self, rows: Ends, cols: Ends) -> str:
+        """Say which rows and columns of the whole image these are."""
+        row, column = self.rect[:2]
+        return name_of_block((rows[0] + row, cols[0] + column), (rows[1] + row, cols[1] + column))
+
     def _read(self, rects: Sequence[Rect]) -> list[Image]:
         pixels, masks = self._fetch(rects)
         given = masks or [None] * len(rects)
@@ -108,13 +150,8 @@ class Blocks(Bands):
     """Score maps of an image out of memory, one for each scorer."""
 
     @classmethod
-    def of(cls, scene: Scene, known: Known, matcher: Matcher, rect: Rect) -> Blocks:
-        """Make them for a matcher, and a part of the image."""
-        image = LazyImage(scene, known, matcher, rect)
-        return cls._by(matcher._panel.scorers, image)
-
-    @classmethod
-    def _by(cls, scorers: Sequence[Scorer], lazy: LazyImage) -> Blocks:
+    def by_scorers(cls, scorers: Sequence[Scorer], lazy: LazyImage) -> Blocks:
+        """Make them for scorers, and a part of an image."""
         image: Any = lazy  # all that is asked of an image here
         kind = lazy.matcher._map_type(lazy.scene.pixels.dtype)
         blocks = cls(scorers, image, lazy.matcher.shape, kind, lazy.matcher._threads)
@@ -124,7 +161,7 @@ class Blocks(Bands):
     _lazy: LazyImage
 
     def _like(self, scorers: Sequence[Scorer], image: Any) -> Blocks:
-        return self._by(scorers, image)
+        return self.by_scorers(scorers, image)
 
     def _lowest(self, near: float) -> Places | None:
         return None  # bounds would be of a block only
@@ -166,81 +203,37 @@ class Blocks(Bands):
     def _each(self, work: Callable[..., Result]) -> Iterator[tuple[Block, Result]]:
         """Have a piece of work done for each block."""
         blocks, tasks = zip(*self._tasks(work), strict=True)
-        for i, answer in run(tasks, [self._name(block) for block in blocks]):
+        for i, answer in run(tasks, [self._lazy.name(block.rows, block.cols) for block in blocks]):
             yield blocks[i], answer
 
     def _tasks(self, work: Callable[..., Any]) -> list[tuple[Block, Delayed]]:
         """Return blocks, and tasks that get the pixels under each and a row and column around."""
-        top, left, height, width = self._lazy.rect
-        part = slice(top, top + height), slice(left, left + width)
-        pixels, mask = self._lazy.scene.pixels[part], self._lazy.scene.mask
-        cuts = [
-            _cuts(*sides)
-            for sides in zip(
-                self.extent, self.extent[::-1], self._shape, pixels.chunks[:2], strict=True
-            )
-        ]
-        under = _with_margins(pixels, cuts, self._shape)
-        masks = None if mask is None else _with_margins(mask[part], cuts, self._shape)
-        matcher, scorers = self._travelling()
-        known, ready = delayed(self._lazy.known, pure=True), delayed(work, pure=True)
-        name = f"nuvmatch-{uuid.uuid4().hex}"
+        sides = self.extent, self.extent[::-1], self._shape, self._lazy.chunks
+        cuts = [_cuts(*each) for each in zip(*sides, strict=True)]
+        own = self._scorers is self._lazy.matcher._panel.scorers
+        shared = [travelling(self._lazy.matcher), None if own else list(self._scorers)]
+        shared += [delayed(one, pure=True) for one in (self._lazy.known, work)]
         tasks = []
-        for i, j in np.ndindex(*under.shape[:2]):
-            rows, cols = ((cut[k], cut[k + 1]) for cut, k in zip(cuts, (i, j), strict=True))
+        margins = [(1, side) for side in self._shape]
+        for rows, cols, pixels, mask in self._lazy.parts(cuts, margins):
             block = Block(rows, cols, self.extent)
             task = delayed(_do, pure=False)(
-                under[i, j], None if masks is None else masks[i, j], matcher, scorers, known, ready,
-                block, self.dtype, self._name(block), dask_key_name=f"{name}-{i}-{j}",
-            )  # fmt: skip
+                pixels, mask, *shared, block, self.dtype, self._lazy.name(block.rows, block.cols)
+            )
             tasks.append((block, task))
         return tasks
 
-    def _travelling(self) -> tuple[Any, Any]:
-        """Return the matcher, which is made ready once by each worker, and its scorers."""
-        alone = copy.copy(self._lazy.matcher)
-        alone._n_threads = 1
-        own = self._scorers is self._lazy.matcher._panel.scorers
-        packed = pickle.dumps(alone)
-        matcher = delayed(pickle.loads, pure=True)(packed)
-        return matcher, None if own else list(self._scorers)
 
-    def _name(self, block: Block) -> str:
-        """Say which windows a block has."""
-        top, left = self._lazy.rect[:2]
-        corner = block.rows[0] + top, block.cols[0] + left
-        return name_of_block(corner, (block.rows[1] + top, block.cols[1] + left))
+def travelling(seeker: Any) -> Delayed:
+    """Return a matcher, or who seeks by one, to be made ready once by each worker.
 
-
-@contextmanager
-def naming(name: str) -> Iterator[None]:
-    """Say of which block what went wrong."""
-    try:
-        yield
-    except Exception as error:
-        raise BlockError(f"{name}: {type(error).__name__}: {error}") from error
-
-
-def _with_margins(
-    array: da.Array, cuts: Sequence[Sequence[int]], window: tuple[int, int]
-) -> NDArray[Any]:
-    """Return the pixels under each block, and under a row and a column around it: (rows, columns).
-
-    Parameters
-    ----------
-    array : dask array
-    cuts : sequence of sequence of int
-        Where blocks of windows begin and end, in rows and in columns.
-    window : (int, int)
-        Height and width of the windows.
+    It takes one thread there: there are as many tasks at a time as threads.
     """
-    sizes = [np.diff(ends) for ends in cuts]
-    for own, side in zip(sizes, window, strict=True):
-        own[-1] += side - 1
-    chunks = {axis: tuple(own.tolist()) for axis, own in enumerate(sizes)}
-    depth = {axis: (1, side) for axis, side in enumerate(window)}
-    parts = np.asarray(overlap(array.rechunk(chunks), depth, "none").to_delayed())
-    return parts if parts.ndim == 2 else parts[:, :, 0]
+    alone = copy.copy(seeker)
+    if not isinstance(seeker, Matcher):
+        alone.matcher = copy.copy(seeker.matcher)
+    (alone if isinstance(alone, Matcher) else alone.matcher)._n_threads = 1
+    return delayed(pickle.loads, pure=True)(pickle.dumps(alone))
 
 
 def _cuts(own: int, other: int, window: int, chunks: Sequence[int]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import dask
@@ -11,6 +12,15 @@ from dask.callbacks import Callback
 
 class BlockError(RuntimeError):
     """A block of an image could not be searched; says which, and why."""
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Say of which block what went wrong."""
+    try:
+        yield
+    except Exception as error:
+        raise BlockError(f"{name}: {type(error).__name__}: {error}") from error
 
 
 def run(

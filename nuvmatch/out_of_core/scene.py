@@ -23,8 +23,7 @@ from ..engine import (
     usual_range,
 )
 from ..matcher import Matcher
-from ..measures.bands import Bands, Source
-from .running import run
+from .running import naming, run
 from .sources import as_lazy
 
 
@@ -51,7 +50,7 @@ class Known(NamedTuple):
         return planes, allowed, opaque
 
 
-class Scene(Source):
+class Scene:
     """An image out of memory.
 
     Parameters
@@ -83,22 +82,16 @@ class Scene(Source):
         self.has_alpha = channels in (2, 4)
         self._surveyed: dict[Any, tuple[Known, bool]] = {}
 
-    def bands(self, matcher: Matcher, region: Any) -> tuple[Bands, tuple[int, int], bool]:
-        """Return score maps of a part of it, block by block."""
-        from .blocks import Blocks
-
-        self.check(matcher)
-        rect = (0, 0, *self.shape)
-        if region is not None:
-            rect = _checks.as_region(region, self.shape, matcher.shape)
-        known, transparent = self.survey(matcher)
-        return Blocks.of(self, known, matcher, rect), rect[:2], transparent
-
-    def check(self, matcher: Matcher) -> None:
-        """Refuse a template that cannot lie in it."""
-        kind = self.pixels.dtype
-        stub = np.broadcast_to(np.zeros((), kind), (self.channels, *self.shape))
-        _checks.check_fit(stub, matcher._template.greys)
+    def part(
+        self, matcher: Matcher, region: Any, least: tuple[int, int]
+    ) -> tuple[int, int, int, int]:
+        """Return the part that is searched for a template, of a size at least."""
+        template = matcher._template.greys[:, : least[0], : least[1]]
+        stub = np.broadcast_to(np.zeros((), self.pixels.dtype), (self.channels, *self.shape))
+        _checks.check_fit(stub, template)
+        return (
+            (0, 0, *self.shape) if region is None else _checks.as_region(region, self.shape, least)
+        )
 
     def survey(self, matcher: Matcher) -> tuple[Known, bool]:
         """Learn what parts must know, reading it once if need be; and whether alpha masks any."""
@@ -185,8 +178,6 @@ def _bins_images(measure: Any) -> bool:
 
 
 def _look(look: Callable[..., Any], pixels: Any, mask: Any, corner: Any, name: str) -> Any:
-    from .blocks import naming
-
     with naming(name):
         return look(np.asarray(pixels), mask, corner)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from .._checks import silence, warn
 from ..engine import Image
 from ..finding import Null, PeakRule, logs_of, numbers_of
 from ..matcher import Matcher
+from ..measures.bands import Source
 from ..measures.template import Template
 from ..results import Match
 from .noise import noise_floor
@@ -21,7 +22,7 @@ from .polish import polish
 from .poses import Axis, Values, inside, reaches, uprights
 from .pyramid import Pyramid, Scene
 from .refine import seek
-from .space import NOTHING, WHATEVER_POSE, Found, Space
+from .space import NOTHING, WHATEVER_POSE, Found, Space, ordered
 from .sweep import poses_of
 from .symmetry import is_turned
 
@@ -71,30 +72,50 @@ class Posed:
         self, where: dict[str, Any], rule: PeakRule, number: int | None, rivals: int
     ) -> PosedHits:
         """Find its best poses; the parameters are as those of `Upright.seek`."""
-        image, corner, _ = self.matcher._prepare(**where, least=(1, 1))
-        self._check_room(where["region"], image)
-        space = Space(
-            Scene(image), self._angles, self._scales, self.matcher.shape,
-            self.matcher._map_type(image.planes.dtype), self.matcher._threads,
-        )  # fmt: skip
-        if 0 in image.shape:
+        image = where["image"]
+        if isinstance(image, Source):
+            space, corner = image.space(self, where["region"])
+        else:
+            image, corner, _ = self.matcher._prepare(**where, least=(1, 1))
+            space = self.space(image)
+        extent = space.scene.shape
+        self._check_room(where["region"], extent)
+        if 0 in extent:
             return PosedHits(self, space, corner, NOTHING, None, rivals, rule)
         factor = self._factor(space)
-        levels = self._pyramid.levels(factor)
         null = None if rule.false_alarms is None else self._learn(space, factor)
-        most, wanted = self._room(image), _AT_FIRST if number is None else number
+        most, wanted = self._room(extent), _AT_FIRST if number is None else number
         while True:
-            found = seek(levels, space, min(wanted, most))
+            found = self._seek(space, factor, min(wanted, most))
             hits = PosedHits(self, space, corner, found, null, rivals, rule)
-            hits.whole = bool(wanted >= most or np.count_nonzero(hits.passes) < wanted)
+            hits.whole = bool(wanted >= most or space.most_together(hits.passing) < wanted)
             if hits.whole or number is not None:
                 return hits
             wanted *= _AGAIN
 
-    def _check_room(self, region: Any, image: Image) -> None:
+    def space(self, image: Image) -> Space:
+        """Return what is searched of an image, or of a part of one."""
+        return Space(
+            Scene(image), self._angles, self._scales, self.matcher.shape,
+            self.matcher._map_type(image.planes.dtype), self.matcher._threads,
+        )  # fmt: skip
+
+    def _seek(
+        self,
+        space: Space,
+        factor: float,
+        wanted: int,
+        decoy: int | None = None,
+        apart: float | None = None,
+    ) -> Found:
+        """Find the best poses, of a decoy if it is given, as `refine.seek` does."""
+        parts = space.over(self, partial(_seek_there, factor, wanted, decoy, apart))
+        return ordered(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _check_room(self, region: Any, extent: tuple[int, int]) -> None:
         """Refuse an image or a region that holds the template in none of the poses."""
         shape = self.matcher.shape
-        extent = image.shape if region is None else (int(region[2]), int(region[3]))
+        extent = extent if region is None else (int(region[2]), int(region[3]))
         angles = self._angles.grid(_FINE)
         poses = np.zeros((angles.size, 4))
         poses[:, :2] = (np.array(extent) - 1) / 2
@@ -105,10 +126,10 @@ class Posed:
                 f"{'image' if region is None else 'region'} of shape {extent} in all of its poses"
             )
 
-    def _room(self, image: Image) -> int:
+    def _room(self, extent: tuple[int, int]) -> int:
         """Return how many of the smallest there is room for, not overlapping."""
         smallest = math.prod(self.matcher.shape) * math.exp(2 * self._scales.low)
-        return max(round(math.prod(image.shape) / smallest), 1)
+        return max(round(math.prod(extent) / smallest), 1)
 
     def _factor(self, space: Space) -> float:
         """Choose how coarse to begin: no more than there is work to save."""
@@ -122,20 +143,21 @@ class Posed:
 
     def _learn(self, space: Space, factor: float) -> Null:
         """Learn what chance shows of all poses: what decoys score, or the image's own poses."""
-        levels = self._pyramid.levels(factor)
+        radius = self._pyramid.levels(factor)[0].radius
         reach = min(self.matcher.shape) / 2
         null = None
         if self._decoys:
-            each = -(-_OF_CHANCE // len(self._decoys))
-            parts = [seek(decoy.levels(factor), space, each) for decoy in self._decoys]
+            number = len(self._decoys)
+            each = -(-_OF_CHANCE // number)
+            parts = [self._seek(space, factor, each, decoy) for decoy in range(number)]
             found = Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-            found = found.of(~_drawn(found, seek(levels, space, _AT_FIRST), reach))
-            null = self._law(found, space, levels[0].radius, len(parts))
+            found = found.of(~_drawn(found, self._seek(space, factor, _AT_FIRST), reach))
+            null = self._law(found, space, radius, number)
         if null is None or not null.decides:
             # What is there is there in several poses, of which the best is to count.
-            found = seek(levels, space, _OF_CHANCE, apart=reach)
+            found = self._seek(space, factor, _OF_CHANCE, apart=reach)
             found = space.apart(found, reach, WHATEVER_POSE)
-            null = self._law(found, space, levels[0].radius, 0)
+            null = self._law(found, space, radius, 0)
             if null.decides:
                 warn(
                     "the template is like its mirror images, turned, which are the decoys of "
@@ -163,6 +185,13 @@ class Posed:
                 images.append(image)
         with silence():
             return [Pyramid(image, measure, measure.prepare(image)) for image in images]
+
+
+def _seek_there(
+    factor: float, wanted: int, decoy: int | None, apart: float | None, posed: Posed, space: Space
+) -> Found:
+    pyramid = posed._pyramid if decoy is None else posed._decoys[decoy]
+    return seek(pyramid.levels(factor), space, wanted, apart)
 
 
 def _drawn(found: Found, own: Found, reach: float) -> NDArray[np.bool_]:
@@ -205,6 +234,11 @@ class PosedHits:
         self.name = seeker.name
         self.matches = [self._match(*each) for each in zip(*self._found, strict=True)]
 
+    @property
+    def passing(self) -> Found:
+        """Poses of which chance does not show too many."""
+        return self._found.of(self.passes)
+
     def with_rivals(self, limit: float) -> PosedHits:
         """Return it as it is: poses of which chance shows too many are among them."""
         return self
@@ -230,7 +264,7 @@ class PosedHits:
 
     def complete(self, i: int, subpixel: bool | str) -> Match:
         """Add what is known of a pose."""
-        pose, space, level = self._found.poses[i], self._space, self._level
+        level, (space, pose) = self._level, self._space.near(self._found.poses[i])
         pixels, bad = space.sized(level, float(pose[3])).upright(
             pose[None], level.pitch, level.shape
         )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine import Image
 from .poses import Axis, Values
 from .pyramid import Level, Scene, Sized
 
@@ -39,6 +41,22 @@ class Space:
     shape: tuple[int, int]  # of the full template
     dtype: np.dtype[Any]  # of scores
     n_threads: int
+
+    def of(self, image: Image) -> Space:
+        """Return the same of a part of the scene."""
+        return Space(Scene(image), self.angles, self.scales, self.shape, self.dtype, self.n_threads)
+
+    def over(self, seeker: Any, task: Callable[[Any, Space], Found]) -> list[Found]:
+        """Have a task find poses, given who seeks and where: in one piece."""
+        return [task(seeker, self)]
+
+    def near(self, pose: Values) -> tuple[Space, Values]:
+        """Return where a pose can be looked at closely, and the pose there."""
+        return self, pose
+
+    def most_together(self, found: Found) -> int:
+        """Count the poses that one task has found, or may have."""
+        return len(found.scores)
 
     def steps(self, level: Level) -> tuple[float, float]:
         """Degrees, and logarithms of scale, that move a template's corner by a pixel."""

@@ -1,0 +1,101 @@
+"""Templates turned and resized in an image out of memory: each block is a scene of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dask.delayed import delayed
+
+from .. import _checks
+from ..search.posed import Posed
+from ..search.poses import Values, reaches
+from ..search.space import Found, Space
+from .blocks import Ends, LazyImage, travelling
+from .running import naming, run
+from .scene import Known
+
+_SIDE = 2048  # pixels of a block
+_AROUND = 8  # pixels around a template, by which it is placed
+_TEMPLATES = 4  # that a block is high and wide at least
+
+
+@dataclass
+class LazySpace(Space):
+    """Which poses of a template are sought in an image out of memory."""
+
+    lazy: LazyImage
+
+    @classmethod
+    def for_seeker(cls, seeker: Posed, lazy: LazyImage) -> LazySpace:
+        """Make it for who seeks, and a part of the image."""
+        kind = seeker.matcher._map_type(lazy.scene.pixels.dtype)
+        scene: Any = lazy  # of which only the shape is asked
+        return cls(
+            scene, seeker._angles, seeker._scales, seeker.matcher.shape, kind,
+            seeker.matcher._threads, lazy,
+        )  # fmt: skip
+
+    @property
+    def _reach(self) -> int:
+        """How far pixels of a template may be from its center."""
+        return math.ceil(math.hypot(*self.shape) / 2 * math.exp(self.scales.high)) + _AROUND
+
+    @property
+    def _cuts(self) -> list[list[int]]:
+        """Where blocks begin and end, in which centers of templates are."""
+        wanted = max(_SIDE, _TEMPLATES * self._reach)
+        cuts = []
+        for side in self.lazy.shape:
+            number = max(side // wanted, 1)
+            cuts.append([side * i // number for i in range(number + 1)])
+        return cuts
+
+    def over(self, seeker: Any, task: Callable[[Any, Space], Found]) -> list[Found]:
+        """Have a task find poses in each block, those with their centers there."""
+        one = delayed(_do, pure=False)
+        shared = travelling(seeker), *(delayed(each, pure=True) for each in (self.lazy.known, task))
+        reach = self._reach
+        tasks, names = [], []
+        for rows, cols, pixels, mask in self.lazy.parts(self._cuts, [(reach, reach)] * 2):
+            names.append(self.lazy.name(rows, cols))
+            tasks.append(one(pixels, mask, *shared, rows, cols, reach, names[-1]))
+        by_number = dict(run(tasks, names))
+        return [by_number[i] for i in range(len(tasks))]
+
+    def near(self, pose: Values) -> tuple[Space, Values]:
+        """Read what is about a pose."""
+        reach = np.ceil(reaches(pose[None], self.shape)[0]).astype(int) + _AROUND
+        first = np.maximum(np.floor(pose[:2]).astype(int) - reach, 0)
+        stop = np.minimum(np.ceil(pose[:2]).astype(int) + reach + 1, self.lazy.shape)
+        image = self.lazy.crop(*first.tolist(), *(stop - first).tolist())
+        there = pose.copy()
+        there[:2] -= first
+        return self.of(image), there
+
+    def most_together(self, found: Found) -> int:
+        """Count the poses in the fullest block."""
+        blocks = [
+            np.searchsorted(ends[1:-1], centers + 0.5, side="right")
+            for ends, centers in zip(self._cuts, found.poses[:, :2].T, strict=True)
+        ]
+        return int(np.unique(blocks, axis=1, return_counts=True)[1].max(initial=0))
+
+
+def _do(
+    pixels: Any, mask: Any, seeker: Posed, known: Known, task: Callable[[Posed, Space], Found],
+    rows: Ends, cols: Ends, reach: int, name: str,
+) -> Found:  # fmt: skip
+    """Find poses in a block, those whose centers are there and not beside it."""
+    with naming(name), _checks.silence():
+        image = known.read(seeker.matcher, np.asarray(pixels), mask)
+        found = task(seeker, seeker.space(image))
+        poses = found.poses.copy()
+        poses[:, :2] += np.maximum(np.array([rows[0], cols[0]]) - reach, 0)
+        own = np.ones(len(poses), np.bool_)
+        for centers, (first, stop) in zip(poses[:, :2].T, (rows, cols), strict=True):
+            own &= (centers >= first - 0.5) & (centers < stop - 0.5)
+        return Found(poses, found.scores).of(own)
