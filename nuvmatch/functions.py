@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _checks
+from ._progress import Tell
 from .finding import Null
 from .matcher import Matcher
 from .measures import Auto, Measure, as_measure
@@ -76,6 +77,7 @@ def locate(
     min_distance: float | None = None,
     max_overlap: float = 0.25,
     subpixel: bool | str = False,
+    progress: bool | Tell | None = None,
     n_threads: int | None = None,
 ) -> Matches:
     """Find the places of an image where a template matches best.
@@ -84,7 +86,7 @@ def locate(
     ----------
     image, image_mask, region
         As for `Matcher.locate`.
-    threshold, false_alarms, null, max_matches, min_distance, max_overlap, subpixel
+    threshold, false_alarms, null, max_matches, min_distance, max_overlap, subpixel, progress
         As for `Matcher.locate`.
     template, measure, mask, nodata, n_threads
         As for `Matcher`.
@@ -113,7 +115,7 @@ def locate(
     return matcher.locate(
         pixels, image_mask=image_mask, region=region, threshold=threshold,
         false_alarms=false_alarms, null=null, max_matches=max_matches,
-        min_distance=min_distance, max_overlap=max_overlap, subpixel=subpixel,
+        min_distance=min_distance, max_overlap=max_overlap, subpixel=subpixel, progress=progress,
     )  # fmt: skip
 
 

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _checks
+from ._progress import Progress, Tell, telling
 from .binning import Binning
 from .engine import Image, Survey, available_cpus, prepare, replace_nan
 from .finding import NO_PEAKS, PRECISE, Chance, Fraction, Null, PeakRule, Peaks, fraction_at
 from .measures import NUV, FlatTemplateError, Measure, Template, as_measure, ask, name_of
 from .measures.bands import Bands, ScoreMap, Sought, Source
 from .measures.near_ties import NearTies
-from .measures.panel import SHARE, Panel
+from .measures.panel import Panel
 from .measures.precise import Precise
 from .measures.units import Greys, unit_of
 from .results import Match, Matches, ToneCurve
@@ -214,6 +215,7 @@ class Matcher:
         min_distance: float | None = None,
         max_overlap: float = 0.25,
         subpixel: bool | str = False,
+        progress: Progress | bool | Tell | None = None,
     ) -> Matches:
         """Find the places where the template matches best.
 
@@ -236,6 +238,9 @@ class Matcher:
             by the scores around the place. "precise": by its pixels, with the tone curve of the
             template's bins; a few milliseconds a match, and some four times as exact on
             photographs.
+        progress : callable or True, optional
+            Is called with the number of parts of the work that are done, and of all: a part is
+            some 2^23 windows. What it raises ends the search. True: a bar is shown (tqdm).
 
         Returns
         -------
@@ -264,10 +269,11 @@ class Matcher:
         would take a second or more, they come by place. The map is never held whole.
         """
         rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap, subpixel)
-        found = self._seek(image, image_mask, region, rule, null)
-        matches = found.peaks.compared(found.peaks.matches)
-        found.bands.gather(matches)
-        return Matches(self._complete(match, found, rule.subpixel) for match in matches)
+        with telling(progress) as counted:
+            found = self._seek(image, image_mask, region, rule, null, counted)
+            matches = found.peaks.compared(found.peaks.matches)
+            found.bands.gather(matches)
+            return Matches(self._complete(match, found, rule.subpixel) for match in matches)
 
     def calibrate(self, *images: ArrayLike, image_mask: ArrayLike | None = None) -> Null:
         """Learn what chance shows in images, for any number of others like them.
@@ -402,19 +408,6 @@ class Matcher:
         scorers = self._panel.scorers
         return Bands(scorers, image, self.shape, self._map_type(image.planes.dtype), self._threads)
 
-    def _scores_and_chance(
-        self, bands: Bands, rule: PeakRule, null: Null | None
-    ) -> tuple[ScoreMap, Chance | None]:
-        """Return the map to search, and what chance shows in it if that is asked for."""
-        if null is not None:
-            null.warn_if_undecided()
-        elif self._panel.joins or rule.false_alarms is not None:
-            null = self._panel.learn([bands], SHARE)
-        if null is None:
-            return bands.one(0), None
-        scores = self._panel.map_by(null, bands)
-        return scores, Chance(null, scores.windows)
-
     @cached_property
     def _near_ties(self) -> NearTies:
         """What tells windows apart that score alike: seldom asked for."""
@@ -435,6 +428,7 @@ class Matcher:
         region: tuple[int, int, int, int] | None,
         rule: PeakRule,
         null: Null | None = None,
+        progress: Progress | None = None,
     ) -> Sought:
         """Find the peaks of an image's map, by a rule that has been checked."""
         if null is not None:
@@ -444,6 +438,7 @@ class Matcher:
         else:
             prepared, corner, transparent = self._prepare(image, image_mask, region)
             bands = self._bands(prepared)
+        bands.progress = progress or bands.progress
         found = self._seek_in(bands, corner, rule, null)
         if transparent and 0 not in found.bands.extent and math.isinf(found.peaks.lowest):
             _checks.warn_of_alpha()
@@ -455,7 +450,7 @@ class Matcher:
         """Find the peaks in a part of an image, that begins at a corner of it."""
         if 0 in bands.extent:
             return Sought(NO_PEAKS, bands, bands.one(0), corner)
-        scores, chance = self._scores_and_chance(bands, rule, null)
+        scores, chance = self._panel.map_and_chance(bands, rule, null)
         return Sought(self._peaks(bands, scores, chance, rule), bands, scores, corner)
 
     def _peaks(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._progress import Progress
 from ..engine import Image
 from ..finding import (
     Chance,
@@ -76,20 +77,29 @@ class Bands:
         self.extent = max(rows - shape[0] + 1, 0), max(columns - shape[1] + 1, 0)
         self._whole: NDArray[Any] | None = None
         self._made: dict[Hashable, ScoreMap] = {}
+        self.progress = Progress()
+
+    @property
+    def parts(self) -> int:
+        """In how many parts a map is made."""
+        rows, columns = self.extent
+        if rows * columns <= WINDOWS_HELD:
+            return 1
+        return -(-rows // max(WINDOWS_HELD // columns, 1))
 
     def __iter__(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield first rows, and bands of shape (scorers, rows, columns), each in turn."""
         rows, columns = self.extent
-        if self._whole is None and rows * columns <= WINDOWS_HELD:
-            self._whole = self.rows(0, rows)
-        if self._whole is not None:
+        if self.parts == 1:
+            if self._whole is None:
+                self._whole = self.rows(0, rows)
             yield 0, self._whole
             return
-        number = -(-rows // max(WINDOWS_HELD // columns, 1))
-        firsts = [rows * i // number for i in range(number + 1)]
-        held = np.empty((len(self._scorers), -(-rows // number), columns), self.dtype)
+        firsts = [rows * i // self.parts for i in range(self.parts + 1)]
+        held = np.empty((len(self._scorers), -(-rows // self.parts), columns), self.dtype)
         for first, stop in pairwise(firsts):
             yield first, self._fill(first, held[:, : stop - first])
+            self.progress.advance()
 
     def by(self, scorers: Sequence[Scorer]) -> Bands:
         """Return score maps of the same image by other scorers."""
@@ -109,6 +119,11 @@ class Bands:
         return self if image is self.image else self._like(self._scorers, image)
 
     def _like(self, scorers: Sequence[Scorer], image: Image) -> Bands:
+        found = self._made_of(scorers, image)
+        found.progress = self.progress
+        return found
+
+    def _made_of(self, scorers: Sequence[Scorer], image: Image) -> Bands:
         return Bands(scorers, image, self._shape, self.dtype, self._n_threads)
 
     def peaks(

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from .._checks import silence, warn
 from ..finding import (
+    Chance,
     Null,
+    PeakRule,
     check_null,
     count_windows,
     logs_of,
@@ -122,6 +124,21 @@ class Panel:
             return Null(self.shape, 0, 0, np.empty(0), self.name, parts=parts)
         joined = [self._joined(search, parts) for search in searches]
         return self._laws(joined, decoys, [{"measure": self.name, "parts": parts}])[0]
+
+    def map_and_chance(
+        self, bands: Bands, rule: PeakRule, null: Null | None
+    ) -> tuple[ScoreMap, Chance | None]:
+        """Return the map to search, and what chance shows in it if that is asked for."""
+        learns = null is None and (self.joins or rule.false_alarms is not None)
+        bands.progress.expect((1 + learns * (1 + self.joins)) * bands.parts)
+        if null is not None:
+            null.warn_if_undecided()
+        elif learns:
+            null = self.learn([bands], SHARE)
+        if null is None:
+            return bands.one(0), None
+        scores = self.map_by(null, bands)
+        return scores, Chance(null, scores.windows)
 
     def check(self, null: Null) -> None:
         """Refuse what was learnt of another template's shape, or by other measures."""

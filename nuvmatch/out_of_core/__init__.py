@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
+from .._progress import Tell
 from ..engine import replace_nan
 from ..finding import Chance, Null
 from ..matcher import Matcher
@@ -118,6 +119,7 @@ def locate(
     min_distance: float | None = None,
     max_overlap: float = 0.25,
     subpixel: bool | str = False,
+    progress: bool | Tell | None = None,
 ) -> Matches:
     """Find the places where templates match best in an image out of memory.
 
@@ -129,8 +131,8 @@ def locate(
     image, image_mask
         As for `score_map`.
     seeker : Matcher or Search
-    region, threshold, false_alarms, max_matches, min_distance, max_overlap, subpixel
-        As for `Matcher.locate` and `Search.locate`.
+    region, threshold, false_alarms, max_matches, min_distance, max_overlap, subpixel, progress
+        As for `Matcher.locate` and `Search.locate`; parts are blocks.
     null : Null, optional
         As for `Matcher.locate`.
     max_per_name : int, optional
@@ -162,7 +164,7 @@ def locate(
     options: dict[str, Any] = {
         "region": region, "threshold": threshold, "false_alarms": false_alarms,
         "max_matches": max_matches, "min_distance": min_distance, "max_overlap": max_overlap,
-        "subpixel": subpixel,
+        "subpixel": subpixel, "progress": progress,
     }  # fmt: skip
     for name, value, owner in (("null", null, Matcher), ("max_per_name", max_per_name, Search)):
         if isinstance(seeker, owner):

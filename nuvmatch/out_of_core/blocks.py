@@ -160,8 +160,19 @@ class Blocks(Bands):
 
     _lazy: LazyImage
 
-    def _like(self, scorers: Sequence[Scorer], image: Any) -> Blocks:
+    def _made_of(self, scorers: Sequence[Scorer], image: Any) -> Blocks:
         return self.by_scorers(scorers, image)
+
+    @property
+    def parts(self) -> int:
+        """How many blocks there are."""
+        rows, cols = self._cuts
+        return (len(rows) - 1) * (len(cols) - 1)
+
+    @property
+    def _cuts(self) -> list[list[int]]:
+        sides = self.extent, self.extent[::-1], self._shape, self._lazy.chunks
+        return [_cuts(*each) for each in zip(*sides, strict=True)]
 
     def _lowest(self, near: float) -> Places | None:
         return None  # bounds would be of a block only
@@ -203,19 +214,18 @@ class Blocks(Bands):
     def _each(self, work: Callable[..., Result]) -> Iterator[tuple[Block, Result]]:
         """Have a piece of work done for each block."""
         blocks, tasks = zip(*self._tasks(work), strict=True)
-        for i, answer in run(tasks, [self._lazy.name(block.rows, block.cols) for block in blocks]):
+        names = [self._lazy.name(block.rows, block.cols) for block in blocks]
+        for i, answer in run(tasks, names, self.progress.advance):
             yield blocks[i], answer
 
     def _tasks(self, work: Callable[..., Any]) -> list[tuple[Block, Delayed]]:
         """Return blocks, and tasks that get the pixels under each and a row and column around."""
-        sides = self.extent, self.extent[::-1], self._shape, self._lazy.chunks
-        cuts = [_cuts(*each) for each in zip(*sides, strict=True)]
         own = self._scorers is self._lazy.matcher._panel.scorers
         shared = [travelling(self._lazy.matcher), None if own else list(self._scorers)]
         shared += [delayed(one, pure=True) for one in (self._lazy.known, work)]
         tasks = []
         margins = [(1, side) for side in self._shape]
-        for rows, cols, pixels, mask in self._lazy.parts(cuts, margins):
+        for rows, cols, pixels, mask in self._lazy.parts(self._cuts, margins):
             block = Block(rows, cols, self.extent)
             task = delayed(_do, pure=False)(
                 pixels, mask, *shared, block, self.dtype, self._lazy.name(block.rows, block.cols)

@@ -54,6 +54,12 @@ class LazySpace(Space):
             cuts.append([side * i // number for i in range(number + 1)])
         return cuts
 
+    @property
+    def parts(self) -> int:  # type: ignore[override]
+        """How many blocks there are."""
+        rows, cols = self._cuts
+        return (len(rows) - 1) * (len(cols) - 1)
+
     def over(self, seeker: Any, task: Callable[[Any, Space], Found]) -> list[Found]:
         """Have a task find poses in each block, those with their centers there."""
         one = delayed(_do, pure=False)
@@ -63,7 +69,7 @@ class LazySpace(Space):
         for rows, cols, pixels, mask in self.lazy.parts(self._cuts, [(reach, reach)] * 2):
             names.append(self.lazy.name(rows, cols))
             tasks.append(one(pixels, mask, *shared, rows, cols, reach, names[-1]))
-        by_number = dict(run(tasks, names))
+        by_number = dict(run(tasks, names, self.progress.advance))
         return [by_number[i] for i in range(len(tasks))]
 
     def near(self, pose: Values) -> tuple[Space, Values]:

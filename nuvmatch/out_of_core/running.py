@@ -80,20 +80,29 @@ def _run_here(
     numbers = {task.key: i for i, task in enumerate(tasks)}
     left = set(numbers)
 
+    said: list[Exception] = []  # by who is told
+
     class Watch(Callback):  # type: ignore[misc]
         def _posttask(self, key: Any, *_: Any) -> None:
             if key in left:
                 left.discard(key)
-                if done is not None:
-                    done(numbers[key])
+                try:
+                    (done or _forget)(numbers[key])
+                except Exception as error:
+                    said.append(error)
+                    raise
 
     try:
         with Watch():
             yield from enumerate(dask.compute(*tasks, optimize_graph=False))
-    except BlockError:
-        raise
     except Exception as error:
+        if isinstance(error, BlockError) or error in said:
+            raise
         raise _failure(_which(tasks, names, left), error) from error
+
+
+def _forget(_: int) -> None:
+    """Nobody asks."""
 
 
 def _which(tasks: Sequence[Any], names: Sequence[str], left: set[Any]) -> str:

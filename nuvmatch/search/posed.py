@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import silence, warn
+from .._progress import Progress
 from ..engine import Image
 from ..finding import Null, PeakRule, logs_of, numbers_of
 from ..matcher import Matcher
@@ -69,7 +70,12 @@ class Posed:
         Posed.__init__(self, *given[:-1], coarse=given[-1])
 
     def seek(
-        self, where: dict[str, Any], rule: PeakRule, number: int | None, rivals: int
+        self,
+        where: dict[str, Any],
+        rule: PeakRule,
+        number: int | None,
+        rivals: int,
+        progress: Progress,
     ) -> PosedHits:
         """Find its best poses; the parameters are as those of `Upright.seek`."""
         image = where["image"]
@@ -82,6 +88,9 @@ class Posed:
         self._check_room(where["region"], extent)
         if 0 in extent:
             return PosedHits(self, space, corner, NOTHING, None, rivals, rule)
+        space.progress = progress
+        learning = rule.false_alarms is not None
+        progress.expect(space.parts * (2 + len(self._decoys) if learning else 1))
         factor = self._factor(space)
         null = None if rule.false_alarms is None else self._learn(space, factor)
         most, wanted = self._room(extent), _AT_FIRST if number is None else number

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _checks
+from .._progress import Progress, Tell, telling
 from ..finding import PeakRule, compete
 from ..matcher import Matcher
 from ..measures import Auto, Measure, as_measure
@@ -116,6 +117,7 @@ class Search:
         min_distance: float | None = None,
         max_overlap: float = 0.25,
         subpixel: bool | str = False,
+        progress: bool | Tell | None = None,
     ) -> Matches:
         """Find the places where the templates match best, each of which one of them gets.
 
@@ -140,6 +142,9 @@ class Search:
         subpixel : bool or "precise"
             As for `Matcher.locate`; what is turned or resized is placed precisely anyway, and
             `Match.sigma` tells how exact that is.
+        progress : callable or True, optional
+            As for `Matcher.locate`. Of templates that are turned or resized a part is a search for
+            one, or for one of its mirror images, in a block of the image.
 
         Returns
         -------
@@ -168,11 +173,24 @@ class Search:
             wanted = of_names if wanted is None else min(wanted, of_names)
         where = {"image": image, "image_mask": image_mask, "region": region}
         only = self._seekers[0]
-        if len(self._seekers) == 1 and isinstance(only, Upright):
-            return only.locate(where, replace(rule, max_matches=wanted))
+        with telling(progress) as counted:
+            if len(self._seekers) == 1 and isinstance(only, Upright):
+                return only.locate(where, replace(rule, max_matches=wanted), counted)
+            return self._let_compete(where, rule, wanted, max_per_name, counted)
+
+    def _let_compete(
+        self,
+        where: dict[str, Any],
+        rule: PeakRule,
+        wanted: int | None,
+        max_per_name: int | None,
+        progress: Progress,
+    ) -> Matches:
+        """Find places of all templates, and give each place to one of them."""
         number = wanted if wanted in (None, 1) else 2 * wanted
         while True:
-            hits = [seeker.seek(where, rule, number, len(self.names)) for seeker in self._seekers]
+            asked = rule, number, len(self.names), progress
+            hits = [seeker.seek(where, *asked) for seeker in self._seekers]
             if rule.false_alarms is not None:
                 limit = max((float(h.values[h.passes].max(initial=0)) for h in hits), default=0)
                 hits = [of_one.with_rivals(limit) for of_one in hits]

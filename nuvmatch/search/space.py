@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._progress import Progress
 from ..engine import Image
 from .poses import Axis, Values
 from .pyramid import Level, Scene, Sized
@@ -42,13 +43,18 @@ class Space:
     dtype: np.dtype[Any]  # of scores
     n_threads: int
 
+    progress = Progress()  # of whoever asks; no field
+    parts = 1  # in which it is searched
+
     def of(self, image: Image) -> Space:
         """Return the same of a part of the scene."""
         return Space(Scene(image), self.angles, self.scales, self.shape, self.dtype, self.n_threads)
 
     def over(self, seeker: Any, task: Callable[[Any, Space], Found]) -> list[Found]:
         """Have a task find poses, given who seeks and where: in one piece."""
-        return [task(seeker, self)]
+        found = [task(seeker, self)]
+        self.progress.advance()
+        return found
 
     def near(self, pose: Values) -> tuple[Space, Values]:
         """Return where a pose can be looked at closely, and the pose there."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._progress import Progress
 from ..finding import PeakRule
 from ..matcher import Matcher
 from ..measures.bands import Sought
@@ -30,13 +31,18 @@ class Upright:
         self.name = name
         self.matcher = matcher
 
-    def locate(self, where: dict[str, Any], rule: PeakRule) -> Matches:
+    def locate(self, where: dict[str, Any], rule: PeakRule, progress: Progress) -> Matches:
         """Find its best places where no other template competes for them."""
-        found = self.matcher.locate(**where, **asdict(rule))
+        found = self.matcher.locate(**where, **asdict(rule), progress=progress)
         return Matches(replace(match, name=self.name) for match in found)
 
     def seek(
-        self, where: dict[str, Any], rule: PeakRule, number: int | None, rivals: int
+        self,
+        where: dict[str, Any],
+        rule: PeakRule,
+        number: int | None,
+        rivals: int,
+        progress: Progress,
     ) -> UprightHits:
         """Find its best places, those beside better ones too: these may go to another template.
 
@@ -49,10 +55,11 @@ class Upright:
             How many, if there are; None: all that pass.
         rivals : int
             Templates that are sought, this one included.
+        progress : Progress
         """
         alarms = None if rule.false_alarms is None else rule.false_alarms / rivals
         each = PeakRule(rule.threshold, alarms, number, min_distance=0)
-        found = self.matcher._seek(**where, rule=each)
+        found = self.matcher._seek(**where, rule=each, progress=progress)
         return UprightHits(self, found, number, rivals, rule)
 
 
