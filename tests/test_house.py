@@ -23,7 +23,7 @@ MODULES = {
     if not found.name.endswith("__main__")
 }
 
-LONGEST_FUNCTION, LONGEST_FILE, LONGEST_LINE_OF_HELP = 60, 500, 240
+LONGEST_FUNCTION, LONGEST_FILE, LONGEST_LINE_OF_HELP = 60, 500, 260
 
 # Writes LLVM's instructions one by one.
 GENERATORS = {("engine/additions.py", "_piece_in_llvm"), ("engine/histograms.py", "_count_in_llvm")}

@@ -82,5 +82,5 @@ def test_a_bar_needs_tqdm(monkeypatch):
 
 @pytest.mark.parametrize("progress", [3, "yes", [print]])
 def test_anything_else_is_refused(progress):
-    with pytest.raises(TypeError, match="progress is .*it must be True, or called with"):
+    with pytest.raises(TypeError, match=r"progress is .*it must be True, or called with"):
         locate(IMAGE, TEMPLATE, progress=progress)
