@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -113,7 +114,7 @@ def locate(
     region: tuple[int, int, int, int] | None = None,
     threshold: float | None = None,
     false_alarms: float | None = None,
-    null: Null | None = None,
+    null: Null | Mapping[Any, Null] | None = None,
     max_matches: int | None = None,
     max_per_name: int | None = None,
     min_distance: float | None = None,
@@ -131,10 +132,10 @@ def locate(
     image, image_mask
         As for `score_map`.
     seeker : Matcher or Search
-    region, threshold, false_alarms, max_matches, min_distance, max_overlap, subpixel, progress
-        As for `Matcher.locate` and `Search.locate`; parts are blocks.
-    null : Null, optional
-        As for `Matcher.locate`.
+    region, threshold, false_alarms, null, max_matches, min_distance, max_overlap, subpixel
+        As for `Matcher.locate` and `Search.locate`.
+    progress
+        The same; parts are blocks.
     max_per_name : int, optional
         As for `Search.locate`.
 
@@ -162,17 +163,14 @@ def locate(
     """
     _check_seeker(seeker, Matcher, Search)
     options: dict[str, Any] = {
-        "region": region, "threshold": threshold, "false_alarms": false_alarms,
+        "region": region, "threshold": threshold, "false_alarms": false_alarms, "null": null,
         "max_matches": max_matches, "min_distance": min_distance, "max_overlap": max_overlap,
         "subpixel": subpixel, "progress": progress,
     }  # fmt: skip
-    for name, value, owner in (("null", null, Matcher), ("max_per_name", max_per_name, Search)):
-        if isinstance(seeker, owner):
-            options[name] = value
-        elif value is not None:
-            raise TypeError(
-                f"{name} is an option of {owner.__name__}.locate, and seeker is {seeker}"
-            )
+    if isinstance(seeker, Search):
+        options["max_per_name"] = max_per_name
+    elif max_per_name is not None:
+        raise TypeError("max_per_name is an option of Search.locate; what is sought is a Matcher")
     return seeker.locate(cast(Any, _OutOfCore(Scene(image, image_mask))), **options)
 
 

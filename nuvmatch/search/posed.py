@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._checks import silence, warn
 from .._progress import Progress
 from ..engine import Image
-from ..finding import Null, PeakRule, logs_of, numbers_of
+from ..finding import Chance, Null, PeakRule, logs_of, numbers_of
 from ..matcher import Matcher
 from ..measures.bands import Source
 from ..measures.template import Template
@@ -76,6 +77,7 @@ class Posed:
         number: int | None,
         rivals: int,
         progress: Progress,
+        null: Null | None,
     ) -> PosedHits:
         """Find its best poses; the parameters are as those of `Upright.seek`."""
         image = where["image"]
@@ -89,14 +91,19 @@ class Posed:
         if 0 in extent:
             return PosedHits(self, space, corner, NOTHING, None, rivals, rule)
         space.progress = progress
-        learning = rule.false_alarms is not None
-        progress.expect(space.parts * (2 + len(self._decoys) if learning else 1))
+        learns = rule.false_alarms is not None and null is None
+        progress.expect(space.parts * (2 + len(self._decoys) if learns else 1))
         factor = self._factor(space)
-        null = None if rule.false_alarms is None else self._learn(space, factor)
+        chance = None
+        if null is not None:
+            null.check(self.matcher.shape, self.matcher._name, self.matcher._template.digest)
+            null.warn_if_undecided()
+        if rule.false_alarms is not None:
+            chance = Chance(null or self._learn([space]), self._windows(space, factor))
         most, wanted = self._room(extent), _AT_FIRST if number is None else number
         while True:
             found = self._seek(space, factor, min(wanted, most))
-            hits = PosedHits(self, space, corner, found, null, rivals, rule)
+            hits = PosedHits(self, space, corner, found, chance, rivals, rule)
             hits.whole = bool(wanted >= most or space.most_together(hits.passing) < wanted)
             if hits.whole or number is not None:
                 return hits
@@ -150,23 +157,18 @@ class Posed:
                 return factor
         return factors[-1]
 
-    def _learn(self, space: Space, factor: float) -> Null:
-        """Learn what chance shows of all poses: what decoys score, or the image's own poses."""
-        radius = self._pyramid.levels(factor)[0].radius
-        reach = min(self.matcher.shape) / 2
+    def calibrate(self, images: Sequence[ArrayLike], image_mask: ArrayLike | None) -> Null:
+        """Learn what chance shows of all poses in images, for any number of others like them."""
+        prepared = [self.matcher._prepare(one, image_mask, None, (1, 1))[0] for one in images]
+        return self._learn([self.space(image) for image in prepared])
+
+    def _learn(self, spaces: Sequence[Space]) -> Null:
+        """Learn what chance shows of all poses: what decoys score, or the images' own poses."""
         null = None
         if self._decoys:
-            number = len(self._decoys)
-            each = -(-_OF_CHANCE // number)
-            parts = [self._seek(space, factor, each, decoy) for decoy in range(number)]
-            found = Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-            found = found.of(~_drawn(found, self._seek(space, factor, _AT_FIRST), reach))
-            null = self._law(found, space, radius, number)
+            null = self._law([self._of_decoys(space) for space in spaces], len(self._decoys))
         if null is None or not null.decides:
-            # What is there is there in several poses, of which the best is to count.
-            found = self._seek(space, factor, _OF_CHANCE, apart=reach)
-            found = space.apart(found, reach, WHATEVER_POSE)
-            null = self._law(found, space, radius, 0)
+            null = self._law([self._of_its_own(space) for space in spaces], 0)
             if null.decides:
                 warn(
                     "the template is like its mirror images, turned, which are the decoys of "
@@ -176,13 +178,38 @@ class Posed:
         null.warn_if_undecided()
         return null
 
-    def _law(self, found: Found, space: Space, radius: float, decoys: int) -> Null:
+    def _of_decoys(self, space: Space) -> tuple[Found, int]:
+        """Return the best poses of decoys that are drawn nowhere, and the number of windows."""
+        factor, number = self._factor(space), len(self._decoys)
+        each = -(-_OF_CHANCE // number)
+        parts = [self._seek(space, factor, each, decoy) for decoy in range(number)]
+        found = Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        own = self._seek(space, factor, _AT_FIRST)
+        return found.of(~_drawn(found, own, self._reach)), self._windows(space, factor)
+
+    def _of_its_own(self, space: Space) -> tuple[Found, int]:
+        """Return the template's best poses; what is there is in several, of which one counts."""
+        factor = self._factor(space)
+        found = self._seek(space, factor, _OF_CHANCE, apart=self._reach)
+        return space.apart(found, self._reach, WHATEVER_POSE), self._windows(space, factor)
+
+    @property
+    def _reach(self) -> float:
+        return min(self.matcher.shape) / 2
+
+    def _windows(self, space: Space, factor: float) -> int:
+        """Count the windows of all poses, as coarsely as they are looked at first."""
+        radius = self._pyramid.levels(factor)[0].radius
+        return len(poses_of(space, radius)) * math.prod(space.scene.shape)
+
+    def _law(self, seen: Sequence[tuple[Found, int]], decoys: int) -> Null:
         """Learn from the best poses of so many decoys; of none: from the template's own."""
-        windows = len(poses_of(space, radius)) * math.prod(space.scene.shape)
-        logs = np.sort(logs_of(found.scores))
-        sample = windows * max(decoys, 1)
-        name = self.matcher._name
-        return Null(self.matcher.shape, windows, sample, logs, name, own=not decoys)
+        logs = np.sort(logs_of(np.concatenate([found.scores for found, _ in seen])))
+        windows = sum(of_one for _, of_one in seen)
+        return Null(
+            self.matcher.shape, windows // len(seen), windows * max(decoys, 1), logs,
+            self.matcher._name, self.matcher._template.digest, own=not decoys,
+        )  # fmt: skip
 
     @cached_property
     def _decoys(self) -> list[Pyramid]:
@@ -222,7 +249,7 @@ class PosedHits:
         space: Space,
         corner: tuple[int, int],
         found: Found,
-        null: Null | None,
+        chance: Chance | None,
         rivals: int,
         rule: PeakRule,
     ) -> None:
@@ -232,11 +259,10 @@ class PosedHits:
         self._corner = np.array(corner)
         found = found.of(found.scores <= (math.inf if rule.threshold is None else rule.threshold))
         self.alarms = np.zeros(len(found.scores))
-        if null is not None:
-            logs = null.log_false_alarms(logs_of(found.scores), null.windows) + math.log(rivals)
-            self.alarms = numbers_of(logs)
+        if chance is not None:
+            self.alarms = numbers_of(chance.log_false_alarms(found.scores) + math.log(rivals))
         most = math.inf if rule.false_alarms is None else rule.false_alarms
-        self._told = null is not None
+        self._told = chance is not None
         self._found = found
         self.passes = self.alarms <= most
         self.values = self._found.scores / noise_floor(self.matcher)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .. import _checks
 from .._progress import Progress, Tell, telling
-from ..finding import PeakRule, compete
+from ..finding import Null, PeakRule, check_null, compete
 from ..matcher import Matcher
 from ..measures import Auto, Measure, as_measure
 from ..results import Matches
@@ -112,6 +112,7 @@ class Search:
         region: tuple[int, int, int, int] | None = None,
         threshold: float | None = None,
         false_alarms: float | None = None,
+        null: Null | Mapping[Any, Null] | None = None,
         max_matches: int | None = None,
         max_per_name: int | None = None,
         min_distance: float | None = None,
@@ -127,7 +128,10 @@ class Search:
             As for `Matcher.locate`.
         false_alarms : float, optional
             As for `Matcher.locate`: how many false matches an image like this may show, of all
-            templates and poses together.
+            templates and poses together. None: not asked for, unless there is a `null`.
+        null : Null, or dict of Null, optional
+            What chance shows of the template, or of each by name, from `calibrate`. None: their
+            mirror images tell, sought in the same image.
         max_matches : int, optional
             How many at most. None: no limit; but with no threshold, false_alarms nor max_per_name
             the single best.
@@ -167,6 +171,9 @@ class Search:
         if max_per_name is not None and threshold is false_alarms is max_matches is None:
             threshold = math.inf
         rule = PeakRule(threshold, false_alarms, max_matches, min_distance, max_overlap, subpixel)
+        known = self._known(null)
+        if known and rule.false_alarms is None:
+            rule = replace(rule, false_alarms=math.inf)
         wanted = rule.max_matches
         if max_per_name is not None:
             of_names = max_per_name * len(self.names)
@@ -175,8 +182,52 @@ class Search:
         only = self._seekers[0]
         with telling(progress) as counted:
             if len(self._seekers) == 1 and isinstance(only, Upright):
-                return only.locate(where, replace(rule, max_matches=wanted), counted)
-            return self._let_compete(where, rule, wanted, max_per_name, counted)
+                rule = replace(rule, max_matches=wanted)
+                return only.locate(where, rule, counted, known.get(only.name))
+            return self._let_compete(where, rule, wanted, max_per_name, counted, known)
+
+    def calibrate(self, *images: ArrayLike, image_mask: ArrayLike | None = None) -> dict[Any, Null]:
+        """Learn what chance shows in images, for any number of others like them.
+
+        Parameters
+        ----------
+        *images, image_mask
+            As for `Matcher.calibrate`.
+
+        Returns
+        -------
+        dict of Null
+            By name of the template, for `locate`, as ``null=``. It can be pickled.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `Matcher.calibrate`.
+
+        Warns
+        -----
+        UserWarning
+            As `Matcher.calibrate`.
+        """
+        if not images:
+            raise ValueError("calibrate learns from images; it was given none")
+        return {one.name: one.calibrate(images, image_mask) for one in self._seekers}
+
+    def _known(self, null: Any) -> dict[Any, Null]:
+        """Take what chance shows of all templates, or of none."""
+        if null is None:
+            return {}
+        if not isinstance(null, Mapping) and len(self.names) == 1:
+            null = {self.names[0]: null}
+        if not isinstance(null, Mapping) or set(null) != set(self.names):
+            given = list(null) if isinstance(null, Mapping) else repr(null)
+            raise ValueError(
+                f"null is of {given}; it must be of all templates by name, {list(self.names)}, as "
+                "Search.calibrate makes it"
+            )
+        for one in null.values():
+            check_null(one)
+        return dict(null)
 
     def _let_compete(
         self,
@@ -185,12 +236,13 @@ class Search:
         wanted: int | None,
         max_per_name: int | None,
         progress: Progress,
+        known: dict[Any, Null],
     ) -> Matches:
         """Find places of all templates, and give each place to one of them."""
         number = wanted if wanted in (None, 1) else 2 * wanted
         while True:
             asked = rule, number, len(self.names), progress
-            hits = [seeker.seek(where, *asked) for seeker in self._seekers]
+            hits = [one.seek(where, *asked, known.get(one.name)) for one in self._seekers]
             if rule.false_alarms is not None:
                 limit = max((float(h.values[h.passes].max(initial=0)) for h in hits), default=0)
                 hits = [of_one.with_rivals(limit) for of_one in hits]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._progress import Progress
-from ..finding import PeakRule
+from ..finding import Null, PeakRule
 from ..matcher import Matcher
 from ..measures.bands import Sought
 from ..results import Match, Matches
@@ -31,9 +32,15 @@ class Upright:
         self.name = name
         self.matcher = matcher
 
-    def locate(self, where: dict[str, Any], rule: PeakRule, progress: Progress) -> Matches:
+    def calibrate(self, images: Sequence[ArrayLike], image_mask: ArrayLike | None) -> Null:
+        """Learn what chance shows in images, for any number of others like them."""
+        return self.matcher.calibrate(*images, image_mask=image_mask)
+
+    def locate(
+        self, where: dict[str, Any], rule: PeakRule, progress: Progress, null: Null | None
+    ) -> Matches:
         """Find its best places where no other template competes for them."""
-        found = self.matcher.locate(**where, **asdict(rule), progress=progress)
+        found = self.matcher.locate(**where, **asdict(rule), progress=progress, null=null)
         return Matches(replace(match, name=self.name) for match in found)
 
     def seek(
@@ -43,6 +50,7 @@ class Upright:
         number: int | None,
         rivals: int,
         progress: Progress,
+        null: Null | None,
     ) -> UprightHits:
         """Find its best places, those beside better ones too: these may go to another template.
 
@@ -56,10 +64,12 @@ class Upright:
         rivals : int
             Templates that are sought, this one included.
         progress : Progress
+        null : Null or None
+            What chance shows, if that is known.
         """
         alarms = None if rule.false_alarms is None else rule.false_alarms / rivals
         each = PeakRule(rule.threshold, alarms, number, min_distance=0)
-        found = self.matcher._seek(**where, rule=each, progress=progress)
+        found = self.matcher._seek(**where, rule=each, null=null, progress=progress)
         return UprightHits(self, found, number, rivals, rule)
 
 
