@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ import dask.array as da
 import numpy as np
 from dask.array.overlap import overlap
 from dask.delayed import Delayed, delayed
+from dask.highlevelgraph import HighLevelGraph
 from numpy.typing import NDArray
 
 from .. import _checks
@@ -204,12 +206,13 @@ class Blocks(Bands):
 
     def lazily(self, finish: Combine, kind: np.dtype[Any]) -> da.Array:
         """Return a map that is made of these, as a dask array."""
-        tasks = self._tasks(partial(_whole, finish))
-        lines: dict[Any, list[da.Array]] = {}
-        for block, task in tasks:
-            shape = tuple(stop - first for first, stop in (block.rows, block.cols))
-            lines.setdefault(block.rows, []).append(da.from_delayed(task, shape, kind))
-        return da.block(list(lines.values()))
+        _, tasks = zip(*self._tasks(partial(_whole, finish)), strict=True)
+        chunks = tuple(tuple(np.diff(ends).tolist()) for ends in self._cuts)
+        name = f"nuvmatch-map-{uuid.uuid4().hex}"
+        places = np.ndindex(*map(len, chunks))
+        blocks = {(name, *at): task.key for at, task in zip(places, tasks, strict=True)}
+        graph = HighLevelGraph.from_collections(name, blocks, dependencies=tasks)
+        return da.Array(graph, name, chunks, kind)
 
     def _each(self, work: Callable[..., Result]) -> Iterator[tuple[Block, Result]]:
         """Have a piece of work done for each block."""
