@@ -25,6 +25,7 @@ from nuvmatch import (
     WindowToPattern,
     find_peaks,
 )
+from nuvmatch.evaluation import judge
 from nuvmatch.measures import channel
 
 from .. import scenes
@@ -85,7 +86,7 @@ def find(cell, seed, number):
         matcher = Matcher(template, **{"measure": measure, "n_threads": 1, **options})
         scores = matcher.score_map(scene, fill_value=math.inf if options else 1.0)
         taken = time.perf_counter() - started
-        found = judge(scores, row, col, len(template))
+        found = judge(scores, row, col, template.shape, near=NEAR)._asdict()
         if name in TELLING:
             found |= tell_false_alarms(matcher, scene, scores, name, row, col)
         about = {"cell": cell, "trial": number, "side": len(template), "measure": name}
@@ -130,21 +131,6 @@ def sample_change(change, levels, rng):
     return change(rng)(levels)
 
 
-def judge(scores, row, col, side):
-    """Whether the best score lies at the truth, how many are better than it, and ROC-AUC.
-
-    Windows within `NEAR` of the truth are matches; those that share no pixel with it are
-    none. AUC: the share of these that scores above the best match.
-    """
-    rows, columns = np.indices(scores.shape)
-    distance = np.maximum(abs(rows - row), abs(columns - col))
-    truth = scores[distance <= NEAR].min()
-    others, apart = scores[distance > NEAR], scores[distance >= side]
-    better = int((others <= truth).sum())
-    auc = (apart > truth).mean() + (apart == truth).mean() / 2
-    return {"found": better == 0, "rank": 1 + better, "auc": auc}
-
-
 def tune_all(cell, seed, numbers):
     """Which penalties find the template, on photographs that no table is made of."""
     return pd.DataFrame(row for number in numbers for row in tune(cell, seed, number))
@@ -171,7 +157,7 @@ def tune(cell, seed, number):
     measures |= {name: MEASURES[name] for name in BASELINES}
     for name, measure in measures.items():
         scores = Matcher(template, measure, n_threads=1).score_map(scene)
-        found = judge(scores, row, col, len(template))["found"]
+        found = judge(scores, row, col, template.shape, near=NEAR).found
         yield {"cell": cell, "trial": number, "penalty": name, "found": found}
 
 
@@ -202,6 +188,6 @@ def tune_bins(cell, seed, number):
     }.items():
         for least in LEAST_PIXELS:
             scores = Matcher(template, Holding(measure, least), n_threads=1).score_map(scene)
-            found = judge(scores, row, col, len(template))["found"]
+            found = judge(scores, row, col, template.shape, near=NEAR).found
             about = {"measure": name, "least": least, "side": len(template), "cell": cell}
             yield {**about, "trial": number, "found": found}

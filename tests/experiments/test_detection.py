@@ -23,7 +23,6 @@ for package in (
     pytest.importorskip(package, reason="the experiments need what nuvmatch[bench] brings")
 
 import pandas as pd
-import sklearn.metrics
 
 from benchmarks import scenes
 from benchmarks.detection.__main__ import main
@@ -35,7 +34,6 @@ from benchmarks.detection.experiment import (
     MEASURES,
     TELLING,
     find_all,
-    judge,
     make_trial,
 )
 from benchmarks.detection.page import make_page
@@ -140,25 +138,6 @@ def test_the_template_is_where_it_is_said_to_be(cell):
     if cell.startswith("linear"):
         window = scene[row : row + 24, col : col + 24]
         assert np.corrcoef(template.ravel(), window.ravel())[0, 1] > 0.9
-
-
-def test_trials_are_judged_by_the_best_score_near_the_truth(rng):
-    scores = rng.random((40, 50)) + 1
-    scores[20, 30] = 0.5
-    assert judge(scores, 21, 29, 8)["found"]
-    assert not judge(scores, 22, 30, 8)["found"]
-    found = judge(scores, 7, 7, 5)
-    truth = scores[6:9, 6:9].min()
-    assert found["rank"] == (scores < truth).sum() + 1
-    rows, columns = np.indices(scores.shape)
-    apart = scores[(abs(rows - 7) >= 5) | (abs(columns - 7) >= 5)]
-    labels = np.append(np.zeros(apart.size), 1)
-    expected = sklearn.metrics.roc_auc_score(labels, -np.append(apart, truth))
-    assert found["auc"] == pytest.approx(expected)
-
-
-def test_a_tie_is_not_found():
-    assert not judge(np.zeros((9, 9)), 4, 4, 2)["found"]
 
 
 def test_holm_steps_down():

@@ -1,0 +1,245 @@
+"""Compare measures on one's own images: how often each finds a template, how surely, how fast."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _checks
+from .._progress import Tell, telling
+from ..matcher import Matcher
+from ..measures import Measure, as_measure, name_of
+from .trials import Trial, cut_trials, judge
+
+# A measure, the name of one, or what makes a map, lower is better, of an image and a template.
+Asked = str | Measure | Callable[[Any, Any], Any]
+
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` has found.
+
+    Attributes
+    ----------
+    rows : tuple of dict
+        One for each trial and measure: `pair`, `trial`, `side`, `measure`, `found`, `rank`,
+        `auc` (as in `Judgement`), `ms`, the time of preparing the template and of the map, and
+        `refused`, what a measure said that did not take the template, or "".
+    """
+
+    rows: tuple[dict[str, Any], ...]
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures, in the order in which they were asked for."""
+        return list(dict.fromkeys(row["measure"] for row in self.rows))
+
+    def of(self, measure: str) -> list[dict[str, Any]]:
+        """Return the rows of one measure."""
+        return [row for row in self.rows if row["measure"] == measure]
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return a row for each measure.
+
+        Returns
+        -------
+        list of dict
+            `measure`, `trials`, `rate`: the share in which it is found, with its 95 % interval
+            from `low` to `high` (Wilson's), median `rank`, mean `auc`, median `ms`, and how many
+            were `refused`, which count as not found.
+        """
+        from scipy.stats import binomtest  # slow to import
+
+        table = []
+        for measure in self.measures:
+            rows = self.of(measure)
+            hits = sum(row["found"] for row in rows)
+            interval = binomtest(hits, len(rows)).proportion_ci(_CONFIDENCE, method="wilson")
+            table.append(
+                {
+                    "measure": measure,
+                    "trials": len(rows),
+                    "rate": hits / len(rows),
+                    "low": float(interval.low),
+                    "high": float(interval.high),
+                    "rank": float(np.median([row["rank"] for row in rows])),
+                    "auc": _mean([row["auc"] for row in rows]),
+                    "ms": float(np.median([row["ms"] for row in rows])),
+                    "refused": sum(row["refused"] != "" for row in rows),
+                }
+            )
+        return table
+
+    def to_dataframe(self) -> Any:
+        """Return the table as a pandas DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("tables need pandas: pip install pandas") from error
+        return pd.DataFrame(self.table())
+
+    def roc(self, measure: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return shares of wrong windows that pass, and of right ones that do with no more.
+
+        Each trial has a threshold of its own: what it takes to let the right window pass. Both
+        ascend, from (0, ..) to (1, 1).
+        """
+        wrong = np.sort([1 - row["auc"] for row in self.of(measure) if row["auc"] == row["auc"]])
+        right = np.arange(1, wrong.size + 1) / max(wrong.size, 1)
+        return np.append(wrong, 1.0), np.append(right, 1.0)
+
+
+def compare(
+    pairs: Sequence[Any],
+    measures: Sequence[Asked] | Mapping[str, Asked] = ("nuv", "nuv_adaptive", "ncc", "mi"),
+    *,
+    trials: int = 20,
+    sides: Sequence[int] = (24,),
+    noise: float = 0.0,
+    near: int = 1,
+    seed: int = 0,
+    n_threads: int | None = None,
+    progress: bool | Tell | None = None,
+) -> Comparison:
+    """Seek templates in images whose tones have changed, by several measures.
+
+    Parameters
+    ----------
+    pairs : sequence of Trial, (image, image) or (image, family)
+        A trial is a template whose place is known. Of two images, array_like or paths of files,
+        templates are cut from the first and sought in the second, which shows the same at the
+        same place: other bands, other sensors, before and after. A family of tone curves, such as
+        ``tones.Gamma(1, 3)`` or a function ``f(levels, rng)``, makes the second of the first.
+    measures : sequence, or dict by name
+        Measures, names of them, or callables that are given the image and the template and return
+        a map: of dissimilarities, indexed by the window's top-left pixel.
+    trials : int
+        Templates that are cut from a pair, of each side.
+    sides : sequence of int
+        Heights and widths of these, in pixels.
+    noise : float
+        That is added to the image that is searched, as a share of its standard deviation.
+    near : int
+        Pixels from the right place, in rows and columns, that count as right.
+    seed : int
+        The same seed, the same templates, whatever the measures.
+    n_threads : int, optional
+        As for `nuvmatch.Matcher`.
+    progress : callable or True, optional
+        As for `nuvmatch.Matcher.locate`; a part is one pair by templates of one side.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    OSError, TypeError, ValueError
+        If an argument is not of the form above, or no template has contrast.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nuvmatch import evaluation, tones
+    >>> image = np.random.default_rng(0).integers(0, 256, (80, 90), dtype=np.uint8)
+    >>> found = evaluation.compare([(image, tones.Inverted(tones.Gamma(1, 3)))], ["nuv", "ncc"])
+    >>> [(row["measure"], row["rate"]) for row in found.table()]
+    [('nuv', 1.0), ('ncc', 0.0)]
+    """
+    pairs, asked = _checked_pairs(pairs), _named(measures)
+    trials, near = _checks.as_integer(trials, "trials", 1), _checks.as_integer(near, "near", 0)
+    noise = _checks.as_number(noise, "noise", 0)
+    sides = [_checks.as_integer(side, "a side", 2) for side in sides]
+    seed = _checks.as_integer(seed, "seed", 0)
+    rows: list[dict[str, Any]] = []
+    with telling(progress) as counted:
+        counted.expect(len(pairs) * len(sides))
+        for i, pair in enumerate(pairs):
+            for side in sides[:1] if isinstance(pair, Trial) else sides:
+                rng = np.random.default_rng([seed, i, side])
+                for k, trial in enumerate(cut_trials(pair, trials, side, rng, noise=noise)):
+                    about = {"pair": trial.name or str(i), "trial": k}
+                    rows += [about | one for one in _ask(trial, asked, near, n_threads)]
+                counted.advance()
+    if not rows:
+        raise ValueError("no template with contrast could be cut from any of the images")
+    return Comparison(tuple(rows))
+
+
+def _checked_pairs(pairs: Any) -> list[Any]:
+    if isinstance(pairs, np.ndarray) or not isinstance(pairs, Sequence):
+        given = f"an array of shape {pairs.shape}" if hasattr(pairs, "shape") else repr(pairs)
+        raise TypeError(f"pairs is {given}; it must be a sequence of pairs, [(image, other), ..]")
+    if not pairs:
+        raise ValueError("there is no pair; at least one must tell measures apart")
+    return list(pairs)
+
+
+def _named(measures: Any) -> dict[str, Any]:
+    """Take measures by names: those of their own, or those given."""
+    given = measures.items() if isinstance(measures, Mapping) else [(None, m) for m in measures]
+    named: dict[str, Any] = {}
+    for name, measure in given:
+        own = measure
+        if isinstance(measure, str) or hasattr(measure, "prepare"):
+            own = as_measure(measure)
+        elif not callable(measure):
+            raise TypeError(
+                f"{measure!r} is no measure; it must be one, the name of one, or a callable that "
+                "makes a map of an image and a template"
+            )
+        if name is None:
+            name = name_of(own) if hasattr(own, "prepare") else getattr(own, "__name__", str(own))
+        if name in named:
+            raise ValueError(f"{name} is there twice; a dict gives measures names of their own")
+        named[name] = own
+    if not named:
+        raise ValueError("there is no measure to compare")
+    return named
+
+
+def _ask(
+    trial: Trial, measures: Mapping[str, Any], near: int, n_threads: int | None
+) -> list[dict[str, Any]]:
+    """Seek the template of a trial by each measure."""
+    shape = np.shape(trial.template)[:2]
+    windows = [a - b + 1 for a, b in zip(np.shape(trial.image)[:2], shape, strict=True)]
+    rows = []
+    for name, measure in measures.items():
+        started, refused = time.perf_counter(), ""
+        scores = np.full(windows, np.nan)
+        try:
+            if hasattr(measure, "prepare"):
+                matcher = Matcher(trial.template, measure, n_threads=n_threads)
+                scores = matcher.score_map(trial.image, fill_value=np.nan)
+            else:
+                scores = measure(trial.image, trial.template)
+        except ValueError as error:
+            refused = str(error)
+        taken = time.perf_counter() - started
+        if np.shape(scores) != tuple(windows):
+            raise ValueError(
+                f"{name} has made a map of shape {np.shape(scores)}; it must be {tuple(windows)}"
+            )
+        found = judge(scores, trial.row, trial.col, (shape[0], shape[1]), near=near)
+        about = {"side": shape[0], "measure": name, **found._asdict()}
+        rows.append(about | {"ms": 1000 * taken, "refused": refused})
+    return rows
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if value == value]
+    return float(np.mean(known)) if known else float("nan")
