@@ -2,6 +2,7 @@
 
 import sys as _sys
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _signatures, binning, theory, tones
 from ._jit import clear_cache
@@ -28,6 +29,9 @@ from .measures import (
 from .results import Match, Matches, ToneCurve
 from .search import Search
 from .shifting import shifts
+
+if _TYPE_CHECKING:
+    from . import evaluation, io, out_of_core, showing  # noqa: F401
 
 __all__ = [
     "MI",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from . import _checks
 from .finding import Null, PeakRule, check_null
 from .matcher import Matcher
-from .measures import Measure
+from .measures import MeasureLike
 from .results import Match
 
 Region = tuple[int, int, int, int]
@@ -20,7 +20,7 @@ Region = tuple[int, int, int, int]
 def track(
     frames: Iterable[ArrayLike],
     template: ArrayLike,
-    measure: str | Measure = "nuv",
+    measure: MeasureLike = "nuv",
     *,
     mask: ArrayLike | None = None,
     nodata: float | Sequence[float] | None = None,
@@ -112,7 +112,7 @@ class _Follower:
     def __init__(
         self,
         template: ArrayLike,
-        measure: str | Measure,
+        measure: MeasureLike,
         given: dict[str, Any],
         null: Null | None,
         rule: PeakRule,

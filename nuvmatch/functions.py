@@ -12,14 +12,14 @@ from . import _checks
 from ._progress import Tell
 from .finding import Null
 from .matcher import Matcher
-from .measures import Auto, Measure, as_measure
+from .measures import Auto, MeasureLike, as_measure
 from .results import Matches
 
 
 def score_map(
     image: ArrayLike,
     template: ArrayLike,
-    measure: str | Measure = "nuv",
+    measure: MeasureLike = "nuv",
     *,
     mask: ArrayLike | None = None,
     image_mask: ArrayLike | None = None,
@@ -28,7 +28,7 @@ def score_map(
     fill_value: float = 1.0,
     n_threads: int | None = None,
     dtype: DTypeLike | None = None,
-) -> NDArray[Any]:
+) -> NDArray[np.float32 | np.float64]:
     """Compute the dissimilarity of a template to every window of an image.
 
     Parameters
@@ -64,7 +64,7 @@ def score_map(
 def locate(
     image: ArrayLike,
     template: ArrayLike,
-    measure: str | Measure = "nuv",
+    measure: MeasureLike = "nuv",
     *,
     mask: ArrayLike | None = None,
     image_mask: ArrayLike | None = None,
@@ -122,7 +122,7 @@ def locate(
 def match_template(
     image: ArrayLike,
     template: ArrayLike,
-    measure: str | Measure = "nuv",
+    measure: MeasureLike = "nuv",
     *,
     pad_input: bool = False,
     mask: ArrayLike | None = None,
@@ -132,7 +132,7 @@ def match_template(
     fill_value: float = 1.0,
     n_threads: int | None = None,
     dtype: DTypeLike | None = None,
-) -> NDArray[Any]:
+) -> NDArray[np.float32 | np.float64]:
     """Compute similarities as ``skimage.feature.match_template`` lays them out.
 
     Parameters
@@ -165,10 +165,11 @@ def match_template(
     )  # fmt: skip
     if not pad_input:
         return np.asarray(similarity)
-    padded = np.zeros(pixels.shape[:2], similarity.dtype)
+    rows, columns = pixels.shape[:2]
+    padded = np.zeros((rows, columns), similarity.dtype)
     row, column = pattern.shape[0] // 2, pattern.shape[1] // 2
     if region is not None:
-        top, left, _, _ = _checks.as_region(region, padded.shape, pattern.shape)
+        top, left, _, _ = _checks.as_region(region, (rows, columns), pattern.shape)
         row, column = row + top, column + left
     padded[row : row + similarity.shape[0], column : column + similarity.shape[1]] = similarity
     return padded
@@ -177,7 +178,7 @@ def match_template(
 def score(
     window: ArrayLike,
     template: ArrayLike,
-    measure: str | Measure = "nuv",
+    measure: MeasureLike = "nuv",
     *,
     mask: ArrayLike | None = None,
 ) -> float:

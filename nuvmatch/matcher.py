@@ -16,8 +16,10 @@ from ._progress import Progress, Tell, telling
 from .binning import Binning
 from .engine import Image, Survey, available_cpus, prepare, replace_nan
 from .finding import NO_PEAKS, PRECISE, Chance, Fraction, Null, PeakRule, Peaks, fraction_at
-from .measures import NUV, FlatTemplateError, Measure, Template, as_measure, ask, name_of
+from .measures import NUV, FlatTemplateError, Measure, MeasureLike, Template
 from .measures.bands import Bands, ScoreMap, Sought, Source
+from .measures.base import ask
+from .measures.named import as_measure, name_of
 from .measures.near_ties import NearTies
 from .measures.panel import Panel
 from .measures.precise import Precise
@@ -86,7 +88,7 @@ class Matcher:
     def __init__(
         self,
         template: ArrayLike,
-        measure: str | Measure = "nuv",
+        measure: MeasureLike = "nuv",
         *,
         mask: ArrayLike | None = None,
         nodata: float | Sequence[float] | None = None,
@@ -150,7 +152,7 @@ class Matcher:
         region: tuple[int, int, int, int] | None = None,
         fill_value: float = 1.0,
         out: NDArray[Any] | None = None,
-    ) -> NDArray[Any]:
+    ) -> NDArray[np.float32 | np.float64]:
         """Compute the dissimilarity of every window of an image.
 
         Parameters

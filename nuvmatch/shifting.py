@@ -11,7 +11,7 @@ from . import _checks
 from .engine import Image
 from .finding import Null, PeakRule
 from .matcher import Matcher
-from .measures import Auto, Measure, as_measure
+from .measures import Auto, MeasureLike, as_measure
 
 Region = tuple[int, int, int, int]
 
@@ -28,7 +28,7 @@ _NO_ERROR, _TOO_MANY, _NEIGHBOURS = 0.1, 2.0, 3
 def shifts(
     fixed: ArrayLike,
     moving: ArrayLike,
-    measure: str | Measure = "nuv",
+    measure: MeasureLike = "nuv",
     *,
     grid: int | tuple[int, int] = 20,
     size: int = 48,

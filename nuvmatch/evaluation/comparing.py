@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._progress import Tell, telling
 from ..matcher import Matcher
-from ..measures import Measure, as_measure, name_of
+from ..measures import MeasureLike, as_measure, name_of
 from .trials import Trial, cut_trials, judge
 
 # A measure, the name of one, or what makes a map, lower is better, of an image and a template.
-Asked = str | Measure | Callable[[Any, Any], Any]
+Asked = MeasureLike | Callable[[Any, Any], Any]
 
 _CONFIDENCE = 0.95
 

@@ -8,7 +8,7 @@ from .base import Measure, Scorer, ask
 from .channel import BINNERS
 from .combined import Highest, Lowest
 from .mutual_information import MI
-from .named import NAMED, as_measure, name_of
+from .named import NAMED, MeasureLike, as_measure, name_of
 from .ncc import NCC
 from .nuv import NUV, AdaptiveNUV, CurvesNUV, LinearNUV, MonotoneNUV
 from .ssd import SSD
@@ -31,6 +31,7 @@ __all__ = [
     "LinearNUV",
     "Lowest",
     "Measure",
+    "MeasureLike",
     "MonotoneNUV",
     "Scorer",
     "Template",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from .base import Measure
 from .mutual_information import MI
 from .ncc import NCC
 from .nuv import NUV, AdaptiveNUV, CurvesNUV, LinearNUV, MonotoneNUV
 from .ssd import SSD
+
+MeasureName = Literal[
+    "auto", "nuv", "nuv_linear", "nuv_monotone", "nuv_curves", "nuv_adaptive", "ncc", "ncc2",
+    "mi", "nmi", "ssd",
+]  # fmt: skip
+MeasureLike = MeasureName | Measure
 
 NAMED: dict[str, Measure] = {
     "nuv": NUV(),

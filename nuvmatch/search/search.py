@@ -14,7 +14,7 @@ from .. import _checks
 from .._progress import Progress, Tell, telling
 from ..finding import Null, PeakRule, check_null, compete
 from ..matcher import Matcher
-from ..measures import Auto, Measure, as_measure
+from ..measures import Auto, Measure, MeasureLike, as_measure
 from ..results import Matches
 from .posed import Posed, PosedHits
 from .poses import as_angles, as_scales
@@ -73,7 +73,7 @@ class Search:
     def __init__(
         self,
         templates: Any,
-        measure: str | Measure = "nuv",
+        measure: MeasureLike = "nuv",
         *,
         masks: Any = None,
         nodata: float | Sequence[float] | None = None,
