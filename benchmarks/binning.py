@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from nuvmatch import binning, tones
+from nuvmatch.timing import describe, environment
 from nuvmatch.tones.cross_product import sample_curves
-
-from .environment import describe, environment
 
 
 def milliseconds(call, rounds=9):

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from nuvmatch import NUV, locate, tones
+from nuvmatch.timing import describe, environment
 
 from . import scenes
-from .environment import describe, environment
 
 PHOTOS = ("camera", "coins", "moon", "text", "brick", "grass", "gravel", "page", "clock")
 PHOTOS += ("coffee", "chelsea", "astronaut")

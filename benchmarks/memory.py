@@ -19,8 +19,8 @@ import numpy as np
 
 from nuvmatch import Matcher
 from nuvmatch.measures import NAMED
+from nuvmatch.timing import describe, environment
 
-from .environment import describe, environment
 from .speed import as_float32, make_image
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -29,8 +29,8 @@ from tqdm import tqdm
 
 import nuvmatch
 from nuvmatch.io import read_image, to_grey
+from nuvmatch.timing import describe, environment
 
-from .environment import describe, environment
 from .reporting import as_records, at_least
 
 MEASURES = [

@@ -14,11 +14,9 @@ import argparse
 import itertools
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from functools import partial
 from pathlib import Path
 
@@ -30,18 +28,20 @@ import nuvmatch
 from nuvmatch import NUV, CurvesNUV, Matcher, WindowToPattern
 from nuvmatch.engine import available_cpus
 from nuvmatch.io import read_image
+from nuvmatch.timing import (
+    BASE,
+    FAST_HEAP,
+    HD,
+    describe,
+    environment,
+    measure_rounds,
+    opencv,
+    summarise,
+)
 
-from .environment import describe, environment
 from .plain import joint_histogram_map
 
 ROOT = Path(__file__).resolve().parents[1]
-FAST_HEAP = {
-    "MALLOC_MMAP_THRESHOLD_": str(2**32),
-    "MALLOC_TRIM_THRESHOLD_": str(2**32),
-    "MALLOC_TOP_PAD_": str(2**28),
-}
-BASE = "OpenCV NCC"
-HD = (1080, 1920)
 SIDES = (8, 16, 32, 64, 128, 256)
 PLACES = ((0.333, 0.5), (0.556, 0.208), (0.093, 0.781))  # smooth, busy, noisy
 
@@ -59,10 +59,6 @@ def templates(image, side):
         top, left = int(row * image.shape[0]), int(column * image.shape[1])
         top, left = min(top, image.shape[0] - side), min(left, image.shape[1] - side)
         yield image[top : top + side, left : left + side].copy()
-
-
-def opencv(image, template):
-    return lambda: cv2.matchTemplate(image, template, cv2.TM_CCOEFF_NORMED)
 
 
 def best_by_opencv(image, template):
@@ -237,38 +233,11 @@ SECTIONS = {
 }
 
 
-def measure(calls, rounds):
-    """Seconds of each contestant in each round."""
-    for call in calls.values():
-        call()
-        call()
-    times = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            times[name].append(time.perf_counter() - start)
-    return times
-
-
-def summarise(times):
-    summary = {}
-    for name, seconds in times.items():
-        ratios = [a / b for a, b in zip(seconds, times[BASE], strict=True)]
-        low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-        summary[name] = {
-            "milliseconds": 1000 * statistics.median(seconds),
-            "ratio": middle,
-            "ratio_quartiles": [low, high],
-        }
-    return summary
-
-
 def run_section(name, rounds):
     """Measure a section: for each case, contestant by contestant, the middle place."""
     places = {}
     for case, calls in SECTIONS[name]():
-        summary = summarise(measure(calls, rounds if name != "latency" else 50 * rounds))
+        summary = summarise(measure_rounds(calls, rounds if name != "latency" else 50 * rounds))
         places.setdefault(case, []).append(summary)
     results = {}
     for case, of_case in places.items():

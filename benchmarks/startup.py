@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from .environment import describe, environment
+from nuvmatch.timing import describe, environment
 
 LIBRARIES = """
 import time; start = time.perf_counter()

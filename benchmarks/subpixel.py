@@ -18,9 +18,9 @@ import skimage.registration
 from scipy import ndimage
 
 from nuvmatch import Matcher
+from nuvmatch.timing import describe, environment
 
 from . import fields, scenes
-from .environment import describe, environment
 from .reporting import make_parser, markdown, render, write_text
 
 PHOTOGRAPHS = ("astronaut", "chelsea", "coffee", "coins", "grass", "retina", "rocket", "brick")

@@ -21,8 +21,7 @@ from nuvmatch.engine.prices import AdditionPrices
 from nuvmatch.engine.programs import Program, add_up
 from nuvmatch.engine.sums import take_correlations
 from nuvmatch.io import write_whole
-
-from .environment import describe, environment
+from nuvmatch.timing import describe, environment
 
 FILE = Path(prices.__file__)
 TEXT = Template(

@@ -13,8 +13,9 @@ pixels that a bin holds at least.
 import sys
 from pathlib import Path
 
+from nuvmatch.timing import environment
+
 from .. import icons, scenes, screens
-from ..environment import environment
 from ..jobs import score_all
 from ..reporting import make_parser, write_figures, write_tables, write_text
 from . import experiment, joined, on_screens

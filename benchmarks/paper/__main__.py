@@ -10,8 +10,9 @@ command goes on where it was.
 import sys
 from pathlib import Path
 
+from nuvmatch.timing import environment
+
 from .. import cases
-from ..environment import environment
 from ..jobs import score_all
 from ..reporting import make_parser, write_figures, write_tables, write_text
 from . import experiment

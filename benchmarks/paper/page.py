@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..environment import describe
+from nuvmatch.timing import describe
+
 from ..reporting import markdown, render
 from . import published
 from .experiment import BINNINGS, METHODS, RULES

@@ -9,8 +9,9 @@ whole searches are taken at the end, by this process alone.
 
 from pathlib import Path
 
+from nuvmatch.timing import environment
+
 from .. import icons, kinds, scenes, screens
-from ..environment import environment
 from ..jobs import score_all
 from ..presence import experiment as presence
 from ..reporting import make_parser, write_tables, write_text

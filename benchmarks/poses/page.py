@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..environment import describe
+from nuvmatch.timing import describe
+
 from ..presence.experiment import NOMINAL
 from ..reporting import markdown, render
 from . import beside, chance, experiment

@@ -12,8 +12,9 @@ import sys
 import time
 from pathlib import Path
 
+from nuvmatch.timing import environment
+
 from .. import icons, kinds, scenes, screens
-from ..environment import environment
 from ..jobs import score_all
 from ..reporting import make_parser, read_tables, write_figures, write_tables, write_text
 from . import experiment, on_screens, timing

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from ..environment import describe
+from nuvmatch.timing import describe
+
 from ..kinds import KINDS
 from ..reporting import markdown, render
 from ..scenes import CHANGES

@@ -10,6 +10,7 @@ from ..binning.rules import RULES
 from ..finding import PRECISE
 from ..measures import BINNERS, NAMED
 from ..tones.families import NAMED as FAMILIES
+from .benching import add_bench
 from .commands import locate, show_bins
 from .reporting import BAD_INPUT
 
@@ -73,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
     _add_binning(bins)
     _add_outputs(bins, "draw the histogram with the cuts, PNG or SVG (needs nuvmatch[plot])")
     bins.set_defaults(run=show_bins)
+    add_bench(commands)
     return whole
 
 
