@@ -1,0 +1,182 @@
+"""The same task for many items: on this machine's CPUs, or on the workers of a dask scheduler."""
+
+import contextlib
+import itertools
+import logging
+import os
+import signal
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import resource_tracker
+from typing import Any, TypeVar
+
+from ..engine import available_cpus
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_IN_FLIGHT = 2  # for each thread: one in work, and one at hand when it is done
+_SECONDS_TO_CONNECT, _SECONDS_FOR_WORKERS = 10, 60
+
+
+def spread(
+    task: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    scheduler: str | None = None,
+    n_workers: int | None = None,
+) -> Iterator[tuple[Item, Result | Exception]]:
+    """Call a task on each item, and yield what comes of it as it comes.
+
+    However many items there are, few are on their way at once. Close the iterator, or interrupt
+    it, and what is left is dropped.
+
+    Parameters
+    ----------
+    task : callable of one item
+        Picklable. It travels once to each worker, with all that it holds.
+    items : sequence
+    scheduler : str, optional
+        Address of a dask scheduler, whose workers are to have this package. None: processes of
+        this machine, started for this call; or, for one item or by one CPU, this process.
+    n_workers : int, optional
+        How many of these processes at most; as many as there are CPUs by default.
+
+    Yields
+    ------
+    item
+    result or Exception
+        What the task returned or raised; `distributed.KilledWorker` if its process died of it
+        again when it was the only one at work.
+
+    Raises
+    ------
+    ImportError
+        If dask or distributed is not installed, and needed.
+    OSError
+        If there is no such scheduler, it has no workers, or it has gone.
+    """
+    if scheduler is None:
+        n_workers = min(n_workers or available_cpus(), len(items))
+        if n_workers <= 1:
+            for item in items:
+                yield item, _outcome(task, item)
+            return
+    try:
+        import distributed
+        from distributed.utils import silence_logging_cmgr
+    except ImportError as error:
+        raise ImportError(
+            "work on several processes needs dask: pip install 'nuvmatch[dask]'"
+        ) from error
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # what matters is raised
+        where = scheduler or stack.enter_context(_local_cluster(n_workers))
+        with _deaf_to_interrupts():  # a client that is half made would be waited for at the end
+            client = distributed.Client(where, set_as_default=False, timeout=_SECONDS_TO_CONNECT)
+        stack.enter_context(client)
+        client.wait_for_workers(1, timeout=_SECONDS_FOR_WORKERS)
+        call = _Call(f"nuvmatch-{uuid.uuid4().hex}")
+        client.register_plugin(_carrier(task, own=scheduler is None), call.name)
+        if scheduler is not None:
+            stack.callback(client.unregister_worker_plugin, call.name)
+        suspects = []
+        for item, outcome in _as_completed(client, call, items):
+            if isinstance(outcome, distributed.KilledWorker):
+                suspects.append(item)
+            else:
+                yield item, outcome
+        # What died with its worker may only have been beside what killed it: each alone.
+        for item in suspects:
+            yield from _as_completed(client, call, [item])
+
+
+def _outcome(task: Callable[[Item], Result], item: Item) -> Result | Exception:
+    try:
+        return task(item)
+    except Exception as error:
+        return error
+
+
+def _local_cluster(n_workers: int | None) -> Any:
+    """Start processes of one thread each, seen by this machine alone."""
+    import distributed
+
+    # Ctrl-C reaches all processes of a terminal. Those that the cluster's thread starts, now or
+    # later, inherit that they do not hear it: this one ends them.
+    with _deaf_to_interrupts():
+        return distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            memory_limit=None,  # a worker over its share would be halted, or killed
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+            scheduler_kwargs={"allowed_failures": 0},
+            env={"NUMBA_NUM_THREADS": "1"},
+        )
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # where a thread starts it, that thread hears again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _carrier(task: Callable[..., Any], *, own: bool) -> Any:
+    """Return what takes the task to each worker there is, and to each that comes."""
+    import distributed
+
+    class Carrier(distributed.WorkerPlugin):
+        def __init__(self) -> None:
+            self.task = task
+
+        def teardown(self, worker: Any) -> None:
+            if own:
+                os._exit(0)  # else it would first finish what nobody waits for
+
+    return Carrier()
+
+
+class _Call:
+    """Calls, on a worker, the task that came there by this name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, item: Any) -> Any:
+        from distributed import get_worker
+
+        return _outcome(get_worker().plugins[self.name].task, item)
+
+
+def _as_completed(client: Any, call: Any, items: Sequence[Item]) -> Iterator[tuple[Item, Any]]:
+    """Keep all workers busy, and no more than that on its way."""
+    from distributed import as_completed
+
+    left = iter(items)
+    item_of: dict[Any, Item] = {}
+    completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
+
+    def feed() -> None:
+        room = max(_IN_FLIGHT * sum(client.nthreads().values()), 1) - len(item_of)
+        for item in itertools.islice(left, max(room, 0)):
+            future = client.submit(call, item, pure=False)
+            item_of[future] = item
+            completed.add(future)
+
+    feed()
+    for future, result in completed:
+        item = item_of.pop(future)
+        if future.status == "error":
+            result = result[1]
+        elif future.status != "finished":
+            raise ConnectionError("the dask scheduler has gone, or has dropped what it was asked")
+        feed()
+        yield item, result
