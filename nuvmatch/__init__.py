@@ -70,6 +70,6 @@ del _module
 
 def __getattr__(name: str) -> object:
     """Import what only some need when it is asked for."""
-    if name in ("io", "showing"):
+    if name in ("batch", "io", "showing"):
         return _import_module(f".{name}", __name__)
     raise AttributeError(f"module 'nuvmatch' has no attribute {name!r}")

@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ def spread(
     *,
     scheduler: str | None = None,
     n_workers: int | None = None,
-) -> Iterator[tuple[Item, Result | Exception]]:
+) -> Generator[tuple[Item, Result | Exception]]:
     """Call a task on each item, and yield what comes of it as it comes.
 
     However many items there are, few are on their way at once. Close the iterator, or interrupt
@@ -46,8 +46,8 @@ def spread(
     ------
     item
     result or Exception
-        What the task returned or raised; `distributed.KilledWorker` if its process died of it
-        again when it was the only one at work.
+        What the task returned or raised; ChildProcessError if its process died of it again when
+        nothing else was at work.
 
     Raises
     ------
@@ -56,6 +56,8 @@ def spread(
     OSError
         If there is no such scheduler, it has no workers, or it has gone.
     """
+    if not items:
+        return
     if scheduler is None:
         n_workers = min(n_workers or available_cpus(), len(items))
         if n_workers <= 1:
@@ -88,7 +90,10 @@ def spread(
                 yield item, outcome
         # What died with its worker may only have been beside what killed it: each alone.
         for item in suspects:
-            yield from _as_completed(client, call, [item])
+            for _, outcome in _as_completed(client, call, [item]):
+                if isinstance(outcome, distributed.KilledWorker):
+                    outcome = ChildProcessError("the process at work on it died, twice")
+                yield item, outcome
 
 
 def _outcome(task: Callable[[Item], Result], item: Item) -> Result | Exception:
@@ -153,7 +158,8 @@ class _Call:
     def __call__(self, item: Any) -> Any:
         from distributed import get_worker
 
-        return _outcome(get_worker().plugins[self.name].task, item)
+        carrier: Any = get_worker().plugins[self.name]
+        return _outcome(carrier.task, item)
 
 
 def _as_completed(client: Any, call: Any, items: Sequence[Item]) -> Iterator[tuple[Item, Any]]:
