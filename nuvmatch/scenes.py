@@ -163,7 +163,7 @@ def limits(
     return {
         "threshold": threshold,
         "false_alarms": told if false_alarms is None else false_alarms,
-        "max_matches": max_matches or (1 if best else None),
+        "max_matches": 1 if best and max_matches is None else max_matches,
         "max_per_name": max_per_name,
         **others,
     }

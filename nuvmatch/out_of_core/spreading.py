@@ -114,9 +114,9 @@ def _local_cluster(n_workers: int | None) -> Any:
             n_workers=n_workers,
             threads_per_worker=1,
             memory_limit=None,  # a worker over its share would be halted, or killed
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # None: one port that others may have
             silence_logs=logging.CRITICAL,
-            scheduler_kwargs={"allowed_failures": 0},
+            scheduler_kwargs={"allowed_failures": 0, "dashboard": False},
             env={"NUMBA_NUM_THREADS": "1"},
         )
 
