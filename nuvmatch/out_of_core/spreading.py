@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
+from .._version import __version__
 from ..engine import available_cpus
 
 Item = TypeVar("Item")
@@ -141,6 +142,13 @@ def _carrier(task: Callable[..., Any], *, own: bool) -> Any:
     class Carrier(distributed.WorkerPlugin):
         def __init__(self) -> None:
             self.task = task
+            self.version = __version__
+
+        def setup(self, worker: Any) -> None:
+            from nuvmatch._version import __version__ as its_version  # the worker's own
+
+            if its_version != self.version:
+                raise ImportError(f"a worker has nuvmatch {its_version}; here it is {self.version}")
 
         def teardown(self, worker: Any) -> None:
             if own:
@@ -164,11 +172,12 @@ class _Call:
 
 def _as_completed(client: Any, call: Any, items: Sequence[Item]) -> Iterator[tuple[Item, Any]]:
     """Keep all workers busy, and no more than that on its way."""
-    from distributed import as_completed
+    from distributed import CancelledError, as_completed
 
     left = iter(items)
     item_of: dict[Any, Item] = {}
-    completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
+    # Without results: with them it waits for ever for what fails after its result was lost.
+    completed = as_completed(loop=client.loop)
 
     def feed() -> None:
         room = max(_IN_FLIGHT * sum(client.nthreads().values()), 1) - len(item_of)
@@ -178,11 +187,13 @@ def _as_completed(client: Any, call: Any, items: Sequence[Item]) -> Iterator[tup
             completed.add(future)
 
     feed()
-    for future, result in completed:
+    for future in completed:
         item = item_of.pop(future)
-        if future.status == "error":
-            result = result[1]
-        elif future.status != "finished":
-            raise ConnectionError("the dask scheduler has gone, or has dropped what it was asked")
+        try:
+            outcome = future.result()
+        except CancelledError:
+            raise ConnectionError("the dask scheduler has gone, or dropped what it did") from None
+        except Exception as error:
+            outcome = error
         feed()
-        yield item, result
+        yield item, outcome
