@@ -99,9 +99,11 @@ def lines_of(journal):
 # What is found
 
 
-@pytest.mark.parametrize("out", ["found.csv", "found.jsonl", "found.parquet"])
-def test_rows_are_the_matches_of_search_and_one_where_nothing_is_found(out):
-    summary = locate_in_files("scenes", BOTH, out, threshold=0.1)
+@pytest.mark.parametrize(
+    ("out", "n_workers"), [("found.csv", 2), ("found.jsonl", 1), ("found.parquet", 1)]
+)
+def test_rows_are_the_matches_of_search_and_one_where_nothing_is_found(out, n_workers):
+    summary = locate_in_files("scenes", BOTH, out, threshold=0.1, n_workers=n_workers)
     assert rows_of(out) == found_by_search(threshold=0.1)
     assert [row["scene"] for row in rows_of(out)].count("scenes/second.png") == 2
     assert summary[:-1] == Summary(4, 3, 1, 0, 0, 0, 0.0)[:-1]
@@ -349,6 +351,17 @@ def test_a_template_of_other_contents_is_another_setting():
         locate_in_files("scenes", BOTH, "found.csv", threshold=0.1, n_workers=1)
 
 
+def test_a_run_that_did_nothing_binds_nobody(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    command = ["batch", "scenes", "--templates", *BOTH, "--out", "found.csv", "--workers"]
+    assert main([*command, "2"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "pip install 'nuvmatch[dask]', or do with one worker" in err
+    assert main([*command, "1", "--threshold", "0.1"]) == 0
+    assert rows_of("found.csv") == found_by_search(threshold=0.1)
+
+
 def test_two_runs_at_once_are_refused():
     fcntl = pytest.importorskip("fcntl")
     with Path("found.csv.journal").open("a+b") as held:
@@ -521,7 +534,7 @@ def scheduler(folder):
         process.wait()
 
 
-def wait_for(what, seconds=60):
+def wait_for(what, seconds=300):
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end
@@ -564,8 +577,8 @@ def count_lines(journal):
 
 @pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("out", ["found.parquet"])
-def test_500_files_of_which_7_are_bad_killed_twice(folder, out, rng):
+def test_500_files_of_which_7_are_bad_killed_twice(folder, rng):
+    out = "found.parquet"
     many = folder / "many"
     many.mkdir()
     bad = make_bad_files(many) | {"noise.png"}

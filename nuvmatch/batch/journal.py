@@ -113,17 +113,20 @@ class Journal:
             raise ValueError(
                 f"{self._path} is no journal of nuvmatch: move it away, or write another table"
             )
+        self._load_places(len(first))
         unlike = [
             f"{name}: {before.get(name)} then, {now.get(name)} now"
             for name in {**before, **now}
             if before.get(name) != now.get(name)
         ]
-        if unlike:
+        if unlike and self._places:
             raise ValueError(
                 f"{self._path} is of a run with other settings ({'; '.join(unlike)}): write "
                 "another table, or delete that file to do all anew"
             )
-        self._load_places(len(first))
+        if unlike:  # and nothing was done with these
+            self._file.truncate(0)
+            self._append({"nuvmatch batch": now})
 
     def _load_places(self, offset: int) -> None:
         line = b"\n"

@@ -36,18 +36,10 @@ _BEYOND_ANY_IMAGE = (2**62, 2**62)
 
 
 class Summary(NamedTuple):
-    """What came of a run.
+    """What came of a run: of how many scenes, in how many something was found.
 
-    Attributes
-    ----------
-    scenes : int
-        How many were named: those in which something was found, nothing was, and that failed.
-    found, nothing, failed : int
-    warned : int
-        In how many there is something to be said in the column "warning".
-    done_before : int
-        How many of all an earlier run had done.
-    seconds : float
+    And nothing was, and how many failed, which are all; of how many something is to be said in
+    the column "warning"; how many of all an earlier run had done; and how long it took.
     """
 
     scenes: int
@@ -88,8 +80,8 @@ def locate_in_files(
 
     Each scene is searched by one process. What is done is kept beside the table, in
     ``<out>.journal``: call it again, and only those scenes are searched that are new, have
-    changed, or were not done when the last run ended, however it ended. The table is written
-    from that when all is done; it has the scenes named in this call, in their order.
+    changed (in size or time), or were not done when the last run ended, however it ended. The
+    table is written from that when all is done: of the scenes named in this call, in their order.
 
     A row is a match: the scene, its page from 1, and what `Match.to_record` tells. A page without
     a match has one row, with no place; a scene that cannot be searched has one, with its

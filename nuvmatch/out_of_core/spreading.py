@@ -70,7 +70,7 @@ def spread(
         from distributed.utils import silence_logging_cmgr
     except ImportError as error:
         raise ImportError(
-            "work on several processes needs dask: pip install 'nuvmatch[dask]'"
+            "several processes need dask: pip install 'nuvmatch[dask]', or do with one worker"
         ) from error
     with contextlib.ExitStack() as stack:
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # what matters is raised
