@@ -16,7 +16,8 @@ from ..engine import available_cpus
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_IN_FLIGHT = 2  # for each thread: one in work, and one at hand when it is done
+# For each thread: one in work and one at hand when it is done, and others that travel together.
+_AT_HAND, _IN_FLIGHT = 2, 4
 _SECONDS_TO_CONNECT, _SECONDS_FOR_WORKERS = 10, 60
 
 
@@ -179,14 +180,16 @@ def _as_completed(client: Any, call: Any, items: Sequence[Item]) -> Iterator[tup
     # Without results: with them it waits for ever for what fails after its result was lost.
     completed = as_completed(loop=client.loop)
 
-    def feed() -> None:
-        room = max(_IN_FLIGHT * sum(client.nthreads().values()), 1) - len(item_of)
-        for item in itertools.islice(left, max(room, 0)):
-            future = client.submit(call, item, pure=False)
-            item_of[future] = item
-            completed.add(future)
+    def feed() -> int:
+        """Send what there is room for, and return how few are left when it is time again."""
+        threads: int = sum(client.nthreads().values())
+        some = list(itertools.islice(left, max(_IN_FLIGHT * threads - len(item_of), 1)))
+        futures = client.map(call, some, pure=False)
+        item_of.update(zip(futures, some, strict=True))
+        completed.update(futures)
+        return _AT_HAND * threads
 
-    feed()
+    few = feed()
     for future in completed:
         item = item_of.pop(future)
         try:
@@ -195,5 +198,6 @@ def _as_completed(client: Any, call: Any, items: Sequence[Item]) -> Iterator[tup
             raise ConnectionError("the dask scheduler has gone, or dropped what it did") from None
         except Exception as error:
             outcome = error
-        feed()
+        if len(item_of) <= few:
+            few = feed()
         yield item, outcome
