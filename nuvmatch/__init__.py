@@ -31,7 +31,7 @@ from .search import Search
 from .shifting import shifts
 
 if _TYPE_CHECKING:
-    from . import evaluation, io, out_of_core, showing  # noqa: F401
+    from . import batch, evaluation, io, out_of_core, showing  # noqa: F401
 
 __all__ = [
     "MI",
@@ -74,6 +74,6 @@ del _module
 
 def __getattr__(name: str) -> object:
     """Import what only some need when it is asked for."""
-    if name in ("evaluation", "io", "out_of_core", "showing"):
+    if name in ("batch", "evaluation", "io", "out_of_core", "showing"):
         return _import_module(f".{name}", __name__)
     raise AttributeError(f"module 'nuvmatch' has no attribute {name!r}")

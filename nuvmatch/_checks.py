@@ -340,22 +340,25 @@ def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return str(value)
 
 
-_silent = ContextVar("silent", default=False)
+_unsaid: ContextVar[list[str] | None] = ContextVar("unsaid", default=None)
 
 
 @contextmanager
-def silence() -> Iterator[None]:
-    """Let this thread, and no other, go without our warnings for a while."""
-    token = _silent.set(True)
+def silence() -> Iterator[list[str]]:
+    """Let this thread, and no other, go without our warnings for a while; they are listed."""
+    unsaid: list[str] = []
+    token = _unsaid.set(unsaid)
     try:
-        yield
+        yield unsaid
     finally:
-        _silent.reset(token)
+        _unsaid.reset(token)
 
 
 def warn(message: str) -> None:
     """Warn about the line that called into this package."""
-    if _silent.get():
+    unsaid = _unsaid.get()
+    if unsaid is not None:
+        unsaid.append(message)
         return
     depth, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == __package__:

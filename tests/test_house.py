@@ -77,7 +77,7 @@ def test_each_kernel_calls_those_of_its_own_file_only():
 
 # Documentation
 
-ROOMS = ("binning", "tones", "theory", "io", "showing")
+ROOMS = ("batch", "binning", "tones", "theory", "io", "showing")
 
 
 def public_objects():

@@ -1,4 +1,4 @@
-"""The command line: ``nuvmatch locate SCENE TEMPLATE``, ``nuvmatch bins TEMPLATE``."""
+"""The command line: ``nuvmatch locate SCENE TEMPLATE``, ``nuvmatch batch``, ``nuvmatch bins``."""
 
 import os
 import sys

@@ -5,7 +5,6 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,21 +14,19 @@ from ..finding import PRECISE
 from ..matcher import Matcher
 from ..measures import NAMED, NUV, Lowest, Measure, WindowToPattern, name_of
 from ..results import Matches
+from ..scenes import (
+    STANDARD_INPUT,
+    Seeker,
+    expand,
+    limits,
+    nodata_of,
+    read_mask,
+    read_templates,
+    source_of,
+)
 from ..search import Search
 from ..showing import CHARTS, draw_bins, draw_matches, write_chart
 from ..tones.families import NAMED as FAMILIES
-from .inputs import (
-    STANDARD_INPUT,
-    Pattern,
-    fits,
-    is_grey,
-    nodata_of,
-    pages_of,
-    read_mask,
-    read_templates,
-    scenes_and_templates,
-    source_of,
-)
 from .reporting import (
     BAD_INPUT,
     ERRORS,
@@ -46,16 +43,21 @@ from .reporting import (
 
 def locate(options: argparse.Namespace) -> int:
     """Seek templates in scenes, and report where they are."""
-    scenes, paths = scenes_and_templates(options)
+    scenes, paths = _scenes_and_templates(options)
     _check_locate(options, scenes, paths)
-    measure = _measure(options)
+    measure = measure_of(options)
     options.measure = name_of(measure)
-    seeker = _Seeker(options, measure, read_templates(paths))
+    seeker = Seeker(
+        read_templates(paths), measure, page=options.page, masks=read_mask(options.mask),
+        nodata=options.nodata, angles=options.angles, scales=options.scales,
+        n_threads=options.threads,
+    )  # fmt: skip
+    where = {"image_mask": read_mask(options.image_mask), "region": options.region}
     reports: list[Report] = []
     failed = False
     for path in _with_progress(scenes):
         try:
-            reports.append(seeker.seek(path))
+            reports.append(_seek(options, seeker, path, where))
         except ERRORS as error:
             if len(scenes) == 1:
                 raise
@@ -79,66 +81,43 @@ def _with_progress(scenes: Sequence[str]) -> Iterable[str]:
     return shown
 
 
-class _Seeker:
-    """Templates, made ready for scenes of one kind after the other."""
+def _scenes_and_templates(options: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Tell scenes, which come first, from the template behind them and others by an option."""
+    *scenes, last = options.images
+    templates = list(options.template)
+    if scenes:
+        templates.insert(0, last)
+    else:
+        scenes = [last]
+    if not templates:
+        raise ValueError("there is no TEMPLATE: SCENE comes first, then TEMPLATE")
+    scenes, templates = expand(scenes), expand(templates)
+    if (scenes + templates).count(STANDARD_INPUT) > 1:
+        raise ValueError("standard input is one image; SCENE or TEMPLATE must be a file")
+    return scenes, templates
 
-    def __init__(
-        self, options: argparse.Namespace, measure: Measure, templates: dict[str, Pattern]
-    ) -> None:
-        self._options = options
-        self._measure = measure
-        self._templates = templates
-        self._mask = read_mask(options.mask)
-        self._where = {"image_mask": read_mask(options.image_mask), "region": options.region}
-        self._searches: dict[Any, Search] = {}
 
-    def seek(self, path: str) -> Report:
-        """Search one scene, page by page."""
-        options, source = self._options, source_of(path)
-        report = Report(path, list(self._templates), [], [])
-        pixels = [template.pixels for template in self._templates.values()]
-        searched = False
-        for page, scene in pages_of(path, source, options.page):
-            if not fits(pixels, scene, page, of_all=options.page == "all"):
-                continue
-            searched = True
-            greys, search = self._search(scene, nodata_of(source))
-            matches = search.locate(greys, **self._where, **_how_many(options))
-            report.found.extend(Found(page, match) for match in matches)
-            best = matches[:1] or _best(options, search, greys, self._where)
-            report.best.extend(Found(page, match) for match in best)
-            if options.map is not None:
-                (upright,) = search._seekers
-                whole = upright.matcher.score_map(greys, image_mask=self._where["image_mask"])
-                io.write_map(options.map, whole)
-            if options.out is not None:
-                io.write_picture(options.out, draw_matches(scene, matches))
-        if not searched:
-            raise ValueError(f"every page of {path} is smaller than the template")
-        return report
-
-    def _search(self, scene: NDArray[Any], nodata: set[float]) -> tuple[NDArray[Any], Search]:
-        """Return what goes together: all grey, unless all are colour."""
-        sought = [template.pixels for template in self._templates.values()]
-        to_luminance = len({is_grey(image) for image in (scene, *sought)}) > 1
-        none = nodata.union(*(template.nodata for template in self._templates.values()))
-        key = to_luminance, tuple(sorted(none))
-        if to_luminance:
-            scene, sought = io.to_grey(scene), [io.to_grey(image) for image in sought]
-        if key not in self._searches:
-            options = self._options
-            single = len(sought) == 1
-            self._searches[key] = Search(
-                sought[0] if single else dict(zip(self._templates, sought, strict=True)),
-                self._measure, masks=self._mask, nodata=options.nodata or list(key[1]) or None,
-                angles=options.angles, scales=options.scales, n_threads=options.threads,
-            )  # fmt: skip
-        return scene, self._searches[key]
+def _seek(options: argparse.Namespace, seeker: Seeker, path: str, where: dict[str, Any]) -> Report:
+    """Search one scene, page by page."""
+    report = Report(path, list(seeker.templates), [], [])
+    for page in seeker.read(path):
+        greys, search = seeker.made_ready(page)
+        matches = search.locate(greys, **where, **limits(**wanted(options)))
+        report.found.extend(Found(page.number, match) for match in matches)
+        best = matches[:1] or _best(options, search, greys, where)
+        report.best.extend(Found(page.number, match) for match in best)
+        if options.map is not None:
+            (upright,) = search._seekers
+            whole = upright.matcher.score_map(greys, image_mask=where["image_mask"])
+            io.write_map(options.map, whole)
+        if options.out is not None:
+            io.write_picture(options.out, draw_matches(page.pixels, matches))
+    return report
 
 
 def show_bins(options: argparse.Namespace) -> int:
     """Report how the template's greys are cut."""
-    _check_outputs([(options.out, CHARTS)], [options.template])
+    io.check_outputs([(options.out, CHARTS)], [options.template])
     source = source_of(options.template)
     template, nodata = io.read_image(source), nodata_of(source)
     measure = NUV(**_given(options, "bins", "binning"))
@@ -155,7 +134,7 @@ def _check_locate(
     """Refuse, before any work is done, what cannot be read or written together."""
     inputs = [*scenes, *templates, options.mask, options.image_mask]
     outputs = [(options.out, io.PICTURES), (options.map, io.MAPS), (options.csv, (".csv",))]
-    _check_outputs(outputs, [path for path in inputs if path not in (None, STANDARD_INPUT)])
+    io.check_outputs(outputs, [path for path in inputs if path not in (None, STANDARD_INPUT)])
     if {options.out, options.map} != {None}:
         if options.page == "all":
             raise ValueError("--out and --map show one page; choose it with --page N")
@@ -168,20 +147,6 @@ def _check_locate(
         raise ValueError("--map is of one template as it is, neither turned nor resized")
 
 
-def _check_outputs(
-    outputs: Sequence[tuple[str | None, tuple[str, ...]]], inputs: Sequence[str]
-) -> None:
-    """Refuse what cannot be written, and what would overwrite an input or another output."""
-    taken = {Path(path).resolve() for path in inputs}
-    for path, suffixes in outputs:
-        if path is None:
-            continue
-        io.check_output(path, suffixes)
-        if Path(path).resolve() in taken:
-            raise ValueError(f"{path} is named twice; an output must be a file of its own")
-        taken.add(Path(path).resolve())
-
-
 def _best(
     options: argparse.Namespace, search: Search, scene: NDArray[Any], where: dict[str, Any]
 ) -> Matches:
@@ -192,15 +157,13 @@ def _best(
         return search.locate(scene, **where, false_alarms=told, max_matches=1)
 
 
-def _how_many(options: argparse.Namespace) -> dict[str, Any]:
-    """Return which matches `locate` is to keep: without a threshold these tell false alarms."""
-    told = math.inf if options.threshold is None else None
-    limits = options.threshold, options.false_alarms, options.max_per_name
-    best = limits == (None, None, None) and not options.all
+def wanted(options: argparse.Namespace) -> dict[str, Any]:
+    """Return which matches are asked for."""
+    told = math.inf if options.all and options.threshold is None else None
     return {
         "threshold": options.threshold,
         "false_alarms": told if options.false_alarms is None else options.false_alarms,
-        "max_matches": options.max_matches or (1 if best else None),
+        "max_matches": options.max_matches,
         "max_per_name": options.max_per_name,
         "min_distance": options.min_distance,
         "max_overlap": options.max_overlap,
@@ -208,7 +171,7 @@ def _how_many(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _measure(options: argparse.Namespace) -> Measure:
+def measure_of(options: argparse.Namespace) -> Measure:
     """Make the measure that was asked for."""
     given = _given(options, "bins", "binning", "polarity", "gain")
     name, measure = options.measure, NAMED[options.measure]

@@ -6,15 +6,23 @@ import re
 from typing import Any, NoReturn
 
 from .. import __version__, io
+from ..batch import TABLES
 from ..binning.rules import RULES
 from ..finding import PRECISE
 from ..measures import BINNERS, NAMED
 from ..tones.families import NAMED as FAMILIES
+from .batching import batch
 from .benching import add_bench
 from .commands import locate, show_bins
 from .reporting import BAD_INPUT
 
 _ANGLES_ALLOWED = 100_000
+
+
+_FILES = (
+    f"files, folders of them, or quoted patterns as 'scans/*.png'; {io.FORMATS}, or what else "
+    "OpenCV reads"
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -63,7 +71,9 @@ def parser() -> argparse.ArgumentParser:
         f"draw the matches on the scene: {', '.join(io.PICTURES)}",
         f"save the whole scene's score map: {', '.join(io.MAPS)}; PNG: 0 is black, 1 white",
     )
+    seek.add_argument("--threads", type=_count, metavar="N", help="as many at most")
     seek.set_defaults(run=locate)
+    _add_batch(commands)
     bins = commands.add_parser(
         "bins",
         help="show how a template's greys are cut into bins",
@@ -78,13 +88,71 @@ def parser() -> argparse.ArgumentParser:
     return whole
 
 
+def _add_batch(commands: Any) -> None:
+    many = commands.add_parser(
+        "batch",
+        help="seek templates in many files",
+        allow_abbrev=False,
+        usage="nuvmatch batch SCENE.. --templates FILE.. --out TABLE [options]",
+        description="Seek templates in any number of scenes, by several processes, and write what "
+        "was found as one table: a row for each match; one without a place for each page in which "
+        "nothing was found; one with the error for each scene that cannot be searched. Without a "
+        "threshold, false alarms or a number of matches the best place of each page is its match. "
+        "What is done is kept in TABLE.journal: the same command again does what is missing, new "
+        "or changed. Exit status: 0 found, 1 nothing found, 2 bad input, or a scene failed, 130 "
+        "interrupted.",
+        epilog="Example: nuvmatch batch scans --templates stamp.png --false-alarms 0.01 "
+        "--out found.parquet",
+    )
+    many.add_argument("scenes", nargs="*", metavar="SCENE", help=f"images to search: {_FILES}")
+    many.add_argument(
+        "--scenes-from", metavar="FILE", help="more of them, a path a line; - is standard input"
+    )
+    many.add_argument(
+        "--templates",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="images to find, named likewise: they compete for each place",
+    )
+    many.add_argument(
+        "--out",
+        required=True,
+        metavar="TABLE",
+        help=f"the table: {', '.join(TABLES)}; .parquet needs nuvmatch[io]",
+    )
+    many.add_argument(
+        "--workers",
+        type=_count,
+        metavar="N",
+        help="as many processes at most; needs nuvmatch[dask]",
+    )
+    many.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of a dask scheduler, as tcp://host:8786, whose workers see the same files",
+    )
+    many.add_argument(
+        "--retry", action="store_true", help="search again what failed, though it has not changed"
+    )
+    many.add_argument("--json", action="store_true", help="print the summary as JSON")
+    many.add_argument(
+        "--progress", action="store_true", help="show it even where stderr is no terminal"
+    )
+    _add_pixels(many)
+    _add_measure(many)
+    _add_binning(many)
+    _add_search(many)
+    _add_poses(many)
+    many.set_defaults(run=batch)
+
+
 def _add_images(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "images",
         nargs="+",
         metavar="SCENE.. TEMPLATE",
-        help="images to search, and behind them the image to find: files, folders of them, or "
-        f"quoted patterns as 'scans/*.png'; {io.FORMATS}, or what else OpenCV reads; - is "
+        help=f"images to search, and behind them the image to find: {_FILES}; - is "
         "standard input. Of a template's pixels those count that are at least half opaque; an "
         "icon of a single colour is sought by its alpha",
     )
@@ -197,7 +265,6 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         help="tell centers to a fraction of a pixel, with their standard deviation: by scores, or "
         "precisely by pixels",
     )
-    parser.add_argument("--threads", type=_count, metavar="N", help="as many at most")
 
 
 def _add_poses(parser: argparse.ArgumentParser) -> None:

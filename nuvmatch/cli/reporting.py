@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..binning import Binning
 from ..results import Match
+from ..scenes import reason_of
 
 FOUND, NOTHING, BAD_INPUT = 0, 1, 2
 
@@ -45,12 +46,10 @@ class Report(NamedTuple):
 
 def say_error(error: BaseException, about: str = "") -> None:
     """Say in one line what is wrong."""
-    reason = str(error) or type(error).__name__
-    if isinstance(error, OSError) and error.strerror:
-        reason = f"{error.filename or ''}: {error.strerror}".lstrip(": ")
+    reason = reason_of(error)
     if about and about not in reason:
         reason = f"{about}: {reason}"
-    print(f"nuvmatch: error: {' '.join(reason.split())}", file=sys.stderr)
+    print(f"nuvmatch: error: {reason}", file=sys.stderr)
 
 
 def report_matches(options: argparse.Namespace, reports: Sequence[Report]) -> None:

@@ -3,13 +3,23 @@
 from .pixels import to_grey
 from .reading import count_pages, nodata_of, read_image, read_pages
 from .stills import FORMATS
-from .writing import MAPS, PICTURES, check_output, write_map, write_picture, write_whole
+from .writing import (
+    MAPS,
+    PICTURES,
+    check_output,
+    check_outputs,
+    write_map,
+    write_picture,
+    write_whole,
+    written_whole,
+)
 
 __all__ = [
     "FORMATS",
     "MAPS",
     "PICTURES",
     "check_output",
+    "check_outputs",
     "count_pages",
     "nodata_of",
     "read_image",
@@ -18,4 +28,5 @@ __all__ = [
     "write_map",
     "write_picture",
     "write_whole",
+    "written_whole",
 ]

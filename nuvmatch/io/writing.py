@@ -2,9 +2,11 @@
 
 import os
 import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import cv2
 import numpy as np
@@ -39,6 +41,33 @@ def check_output(path: str | os.PathLike[str], suffixes: tuple[str, ...]) -> Non
         raise FileNotFoundError(f"{path.parent} is no folder to write {path.name} into")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise PermissionError(f"{path} cannot be written: it or its folder is read-only")
+
+
+def check_outputs(
+    outputs: Iterable[tuple[str | os.PathLike[str] | None, tuple[str, ...]]],
+    inputs: Iterable[str | os.PathLike[str]],
+) -> None:
+    """Refuse what cannot be written, and what would overwrite an input or another output.
+
+    Parameters
+    ----------
+    outputs : iterable of (str or path-like or None, tuple of str)
+        Each with the suffixes that it may have; None is not written.
+    inputs : iterable of str or path-like
+
+    Raises
+    ------
+    OSError, ValueError
+        As `check_output`, or if a file is named twice.
+    """
+    taken = {Path(path).resolve() for path in inputs}
+    for path, suffixes in outputs:
+        if path is None:
+            continue
+        check_output(path, suffixes)
+        if Path(path).resolve() in taken:
+            raise ValueError(f"{path} is named twice; an output must be a file of its own")
+        taken.add(Path(path).resolve())
 
 
 def write_picture(path: str | os.PathLike[str], image: NDArray[Any]) -> None:
@@ -103,7 +132,24 @@ def _tiff_with_alpha(image: NDArray[Any]) -> bytes:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write beside the file and move into its place, so that no half file is ever seen."""
+    """Write a file so that no half of it is ever seen."""
+    with written_whole(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file beside this one, and move it into its place once all is written.
+
+    Parameters
+    ----------
+    path : str or path-like
+        What it is to be; left as it is if writing fails.
+
+    Yields
+    ------
+    binary file
+    """
     path = Path(path).resolve()  # what a link points to
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
@@ -112,7 +158,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
         mask = os.umask(0)
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)  # mkstemp lets only the owner read

@@ -1,0 +1,245 @@
+"""Scenes and templates as files: folders, patterns and pages, and what is sought in which."""
+
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import io
+from ._checks import warn
+from .measures import Measure
+from .search import Search
+
+STANDARD_INPUT = "-"
+
+# What is taken of a folder.
+_SUFFIXES = (
+    ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif", ".ppm", ".pgm", ".pnm",
+)  # fmt: skip
+
+
+def expand(names: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Take files as they are, the images of folders, and what patterns match; a path is no pattern.
+
+    Raises
+    ------
+    OSError, ValueError
+        If there is nothing in a folder, or like a pattern.
+    """
+    found: list[str] = []
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            files = sorted(p for p in path.iterdir() if p.suffix.lower() in _SUFFIXES)
+            if not files and path.suffix.lower() in _SUFFIXES:  # taken for a file by its name
+                files = [path]
+            if not files:
+                raise ValueError(f"{name} is a folder without images: {', '.join(_SUFFIXES)}")
+        elif isinstance(name, str) and not path.exists() and set(name) & set("*?["):
+            files = sorted(path.parent.glob(path.name))
+            if not files:
+                raise FileNotFoundError(f"no file is like {name}")
+        else:
+            found.append(os.fspath(name))
+            continue
+        found += map(str, files)
+    return found
+
+
+class Pattern(NamedTuple):
+    """A template, and which greys its file says are none."""
+
+    pixels: NDArray[Any]
+    nodata: set[float]
+
+
+def read_templates(paths: Sequence[str]) -> dict[str, Pattern]:
+    """Read templates, by names that tell them apart: those of their files, if these do."""
+    names = [Path(path).name for path in paths]
+    unlike = len(set(names)) == len(names)
+    found = {}
+    for name, path in zip(names if unlike else paths, paths, strict=True):
+        source = source_of(path)
+        found[name] = Pattern(io.read_image(source), nodata_of(source))
+    if len(found) < len(paths):
+        raise ValueError(f"{len(paths)} templates are named, and some of them twice")
+    return found
+
+
+class Page(NamedTuple):
+    """A page of a scene, with its number from 1, and which greys its file says are none."""
+
+    number: int
+    pixels: NDArray[Any]
+    nodata: set[float]
+
+
+class Seeker:
+    """Templates, made ready for scenes of one kind after the other.
+
+    Parameters
+    ----------
+    templates : dict of Pattern
+        By name.
+    measure : Measure
+    page : int or "all", optional
+        Which page of a scene is read, from 1. None: the first, with a warning if there are more.
+    nodata, **settings
+        As for `Search`; nodata is what the files say themselves where none is given.
+    """
+
+    def __init__(
+        self,
+        templates: Mapping[str, Pattern],
+        measure: Measure,
+        *,
+        page: int | str | None = None,
+        nodata: Sequence[float] | None = None,
+        **settings: Any,
+    ) -> None:
+        self.templates = templates
+        self._measure = measure
+        self._page = page
+        self._nodata = nodata
+        self._settings = settings
+        self._searches: dict[Any, Search] = {}
+
+    def read(self, path: str) -> Iterator[Page]:
+        """Read the pages of a scene that are to be searched, one after the other.
+
+        Raises
+        ------
+        OSError, ValueError
+            If it cannot be read, or every page is smaller than a template.
+        """
+        source = source_of(path)
+        nodata = nodata_of(source)
+        read = False
+        for number, pixels in _pages_of(path, source, self._page):
+            if _fits(self._patterns, pixels, number, of_all=self._page == "all"):
+                read = True
+                yield Page(number, pixels, nodata)
+        if not read:
+            raise ValueError(f"every page of {path} is smaller than the template")
+
+    def made_ready(self, page: Page | Pattern) -> tuple[NDArray[Any], Search]:
+        """Return what goes together: all grey, unless all are colour."""
+        sought = self._patterns
+        to_luminance = len({_is_grey(image) for image in (page.pixels, *sought)}) > 1
+        nodata = page.nodata.union(*(template.nodata for template in self.templates.values()))
+        key = to_luminance, tuple(sorted(nodata))
+        if key not in self._searches:
+            if to_luminance:
+                sought = [io.to_grey(image) for image in sought]
+            self._searches[key] = Search(
+                sought[0] if len(sought) == 1 else dict(zip(self.templates, sought, strict=True)),
+                self._measure,
+                nodata=self._nodata or list(key[1]) or None,
+                **self._settings,
+            )
+        return io.to_grey(page.pixels) if to_luminance else page.pixels, self._searches[key]
+
+    @property
+    def _patterns(self) -> list[NDArray[Any]]:
+        return [template.pixels for template in self.templates.values()]
+
+
+def limits(
+    threshold: float | None = None,
+    false_alarms: float | None = None,
+    max_matches: int | None = None,
+    max_per_name: int | None = None,
+    **others: Any,
+) -> dict[str, Any]:
+    """Return what `Search.locate` is asked for: without a threshold it tells false alarms too."""
+    best = threshold is false_alarms is max_per_name is None
+    told = math.inf if threshold is None else None
+    return {
+        "threshold": threshold,
+        "false_alarms": told if false_alarms is None else false_alarms,
+        "max_matches": 1 if best and max_matches is None else max_matches,
+        "max_per_name": max_per_name,
+        **others,
+    }
+
+
+def source_of(path: str) -> str | BytesIO:
+    """Return what `nuvmatch.io` reads: the file, or the bytes of standard input."""
+    if path != STANDARD_INPUT:
+        return path
+    source = BytesIO(sys.stdin.buffer.read())
+    source.name = "standard input"
+    return source
+
+
+def nodata_of(source: str | BytesIO) -> set[float]:
+    """Return which grey a file says is none, if any."""
+    grey = io.nodata_of(source)
+    return set() if grey is None else {grey}
+
+
+def read_mask(path: str | os.PathLike[str] | None) -> NDArray[Any] | None:
+    """Read where any colour is above 0, and alpha too."""
+    if path is None:
+        return None
+    mask = io.read_image(path)
+    if mask.ndim == 2:
+        return mask
+    opaque = mask[..., -1] > 0 if mask.shape[2] in (2, 4) else True
+    return np.asarray((mask[..., : 1 if mask.shape[2] == 2 else 3] > 0).any(axis=2) & opaque)
+
+
+def _pages_of(
+    path: str, source: str | BytesIO, wanted: int | str | None
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Read the pages to search, with their numbers from 1."""
+    if wanted == "all":
+        yield from enumerate(io.read_pages(source), 1)
+        return
+    count = io.count_pages(source)
+    page = 1 if wanted is None else int(wanted)
+    if page > count:
+        pages = "1 page" if count == 1 else f"{count} pages"
+        raise ValueError(f"{path} has {pages}; there is no page {page}")
+    if wanted is None and count > 1:
+        warn(
+            f"{path} has {count} pages; only the first is searched: --page N chooses "
+            "another, --page all searches each"
+        )
+    yield page, io.read_image(source, page=page - 1)
+
+
+def _is_grey(image: NDArray[Any]) -> bool:
+    """Whether there is one channel beside alpha."""
+    return image.ndim == 2 or image.shape[2] == 2
+
+
+def _fits(
+    templates: Sequence[NDArray[Any]], scene: NDArray[Any], page: int, *, of_all: bool
+) -> bool:
+    """Whether a page can hold the templates: of all pages some may not, a single one must."""
+    within = scene.shape[:2]
+    for template in templates:
+        shape = template.shape[:2]
+        if shape[0] <= within[0] and shape[1] <= within[1]:
+            continue
+        said = f"the template of shape {shape} is larger than the image of shape {within}"
+        if not of_all:
+            raise ValueError(f"{said}: SCENE comes first, then TEMPLATE")
+        warn(f"page {page} is left out: {said}")
+        return False
+    return True
+
+
+def reason_of(error: BaseException) -> str:
+    """Say in one line what is wrong."""
+    reason = str(error) or type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        reason = f"{error.filename or ''}: {error.strerror}".lstrip(": ")
+    return " ".join(reason.split())
