@@ -18,6 +18,6 @@ def small_blocks(monkeypatch):
 def scene(rng):
     """Greys of a few pixels' correlation; of 90 x 120 there are six blocks and more."""
     coarse = rng.integers(0, 200, (31, 41))
-    return (np.kron(coarse, np.ones((3, 3), int))[:90, :120] + rng.integers(0, 56, (90, 120))).astype(
-        np.uint8
-    )
+    return (
+        np.kron(coarse, np.ones((3, 3), int))[:90, :120] + rng.integers(0, 56, (90, 120))
+    ).astype(np.uint8)
