@@ -2,13 +2,14 @@ import dask
 import numpy as np
 import pytest
 
-from nuvmatch.out_of_core import blocks
+from nuvmatch.out_of_core import blocks, sources
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of some 40 windows a side, one after the other: small images have many."""
-    monkeypatch.setattr(blocks, "WINDOWS_HELD", 1600)
+    for module in (blocks, sources):
+        monkeypatch.setattr(module, "WINDOWS_HELD", 1600)
     monkeypatch.setattr(blocks, "_WINDOWS", 1)
     with dask.config.set(scheduler="synchronous"):
         yield
