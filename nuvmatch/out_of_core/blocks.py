@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import pickle
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import cloudpickle
 import dask.array as da
 import numpy as np
 from dask.array.overlap import overlap
@@ -216,15 +216,18 @@ class Blocks(Bands):
         alone = copy.copy(self._lazy.matcher)
         alone._n_threads = 1
         own = self._scorers is self._lazy.matcher._panel.scorers
-        packed = pickle.dumps(alone)
-        matcher = delayed(pickle.loads, pure=True)(packed)
-        return matcher, None if own else list(self._scorers)
+        return _packed(alone), None if own else _packed(list(self._scorers))
 
     def _name(self, block: Block) -> str:
         """Say which windows a block has."""
         top, left = self._lazy.rect[:2]
         corner = block.rows[0] + top, block.cols[0] + left
         return name_of_block(corner, (block.rows[1] + top, block.cols[1] + left))
+
+
+def _packed(made: Any) -> Delayed:
+    """Return what unpacks it where it is needed: of a script's own classes too."""
+    return delayed(cloudpickle.loads, pure=True)(cloudpickle.dumps(made))
 
 
 @contextmanager

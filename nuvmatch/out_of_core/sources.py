@@ -10,7 +10,6 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask.array.core import normalize_chunks
 from numpy.typing import NDArray
 
 from .. import _checks
@@ -38,7 +37,7 @@ def as_lazy(image: Any, name: str) -> da.Array:
     """
     if isinstance(image, (str, os.PathLike)):
         image = _opened(Path(image), name)
-    if hasattr(image, "dims") and hasattr(image, "data"):  # xarray
+    if hasattr(image, "dims") and hasattr(type(image), "data"):  # of xarray; to look reads it
         image = _of_xarray(image)
     if isinstance(image, np.ndarray) and not isinstance(image, np.ma.MaskedArray):
         image = _MemoryMap.of(image) or image
@@ -46,11 +45,11 @@ def as_lazy(image: Any, name: str) -> da.Array:
         lazy = image
     elif all(hasattr(image, part) for part in ("chunks", "shape", "dtype")):
         _check_kind(image.dtype, name)
-        chunks = _chunks(image.shape, image.dtype, getattr(image, "shards", None) or image.chunks)
+        chunks = _chunks(image.shape, getattr(image, "shards", None) or image.chunks)
         lazy = da.from_array(image, chunks, name=False, asarray=True, meta=_nothing(image))
     else:
         greys = _checks.as_greys(image, name)
-        lazy = da.from_array(greys, _chunks(greys.shape, greys.dtype, None), name=False)
+        lazy = da.from_array(greys, _chunks(greys.shape, None), name=False)
     if any(math.isnan(side) for side in lazy.shape):
         raise ValueError(
             f"{name} is a dask array of unknown chunk sizes, {lazy.shape}; "
@@ -68,11 +67,15 @@ def _nothing(like: Any) -> NDArray[Any]:
     return np.empty((0,) * len(like.shape), like.dtype)
 
 
-def _chunks(shape: tuple[int, ...], kind: np.dtype[Any], stored: Any) -> Any:
-    """Choose chunks of about a block, of whole pieces as these are stored."""
-    limit = WINDOWS_HELD * kind.itemsize * math.prod(shape[2:])
-    wanted = ("auto", "auto", *shape[2:])[: len(shape)]
-    return normalize_chunks(wanted, shape, limit, kind, stored)
+def _chunks(shape: tuple[int, ...], stored: Any) -> tuple[int, ...]:
+    """Choose chunks of about a block, of whole pieces as they are stored."""
+    if len(shape) not in (2, 3):
+        return shape  # no image
+    high, wide = (stored or (1, 1))[:2]
+    columns = max(math.isqrt(WINDOWS_HELD), WINDOWS_HELD // max(shape[0], 1)) // wide * wide
+    columns = min(max(columns, wide), max(shape[1], 1))
+    rows = max(WINDOWS_HELD // columns // high, 1) * high
+    return (rows, columns, *shape[2:])
 
 
 def _opened(path: Path, name: str) -> Any:
@@ -99,7 +102,10 @@ def _of_store(path: Path) -> Any:
     import zarr
 
     try:
-        found = zarr.open(str(path), mode="r")
+        store: Any = str(path)
+        if path.is_file():
+            store = zarr.storage.ZipStore(path, mode="r")
+        found = zarr.open(store, mode="r")
     except Exception as error:  # stores raise all kinds
         raise ValueError(f"{path} cannot be opened as a zarr store: {error}") from error
     if isinstance(found, zarr.Group):

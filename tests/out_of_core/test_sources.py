@@ -3,6 +3,7 @@
 import mmap
 import pickle
 import tracemalloc
+import zlib
 
 import dask
 import dask.array as da
@@ -15,6 +16,8 @@ from numpy.testing import assert_array_equal
 
 from nuvmatch import Matcher, out_of_core
 from nuvmatch.io import read_image
+from nuvmatch.measures.bands import WINDOWS_HELD
+from nuvmatch.out_of_core import blocks, sources
 from nuvmatch.out_of_core.sources import as_lazy
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
@@ -52,6 +55,13 @@ def small(found, limit=20_000):
 
 
 @pytest.fixture
+def large_blocks(monkeypatch):
+    """As they are but for other tests: what is small is not so for want of chunks."""
+    for module in (blocks, sources):
+        monkeypatch.setattr(module, "WINDOWS_HELD", WINDOWS_HELD)
+
+
+@pytest.fixture
 def npy(tmp_path, scene):
     path = tmp_path / "scene.npy"
     np.save(path, np.tile(scene, (2, 2)).astype(">u2"))
@@ -81,7 +91,7 @@ def test_parts_of_memory_maps_are_read_where_they_are(part, order, npy):
     np.save(npy, np.asarray(whole, order=order))
     mapped = np.load(npy, mmap_mode="r")
     if part == "bytes" and order == "F":
-        mapped, whole = mapped.T, whole.T
+        mapped, whole = mapped.T, np.ascontiguousarray(whole.T)
     small(check(PARTS[part](mapped), PARTS[part](np.asarray(whole))))
 
 
@@ -139,7 +149,7 @@ def test_npy_files_by_name(npy, tmp_path):
     check(other, np.load(other))
 
 
-def test_a_large_file_is_not_read_to_be_opened(tmp_path):
+def test_a_large_file_is_not_read_to_be_opened(large_blocks, tmp_path):
     """A file of holes: of 4 GiB nothing is in memory, and nothing is sent."""
     path = tmp_path / "large.npy"
     mapped = np.lib.format.open_memmap(path, "w+", np.uint16, (40_000, 50_000))
@@ -155,17 +165,15 @@ def test_a_large_file_is_not_read_to_be_opened(tmp_path):
     assert peak < 100e6
 
 
-@pytest.mark.parametrize("damage", ["short", "header", "objects", "empty"])
+@pytest.mark.parametrize("damage", ["short", "header", "objects"])
 def test_damaged_npy_files_are_refused(damage, npy):
     data = npy.read_bytes()
     if damage == "short":
         npy.write_bytes(data[:-50])
     elif damage == "header":
         npy.write_bytes(data[:20])
-    elif damage == "objects":
-        np.save(npy, np.array([[None]], object), allow_pickle=True)
     else:
-        np.save(npy, np.empty((0, 5)))
+        np.save(npy, np.array([[None]], object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"scene.npy cannot be read in parts"):
         lazy(npy)
 
@@ -202,10 +210,10 @@ def test_zarr_arrays(kind, tmp_path, scene):
         small(check(str(tmp_path / "a.zarr"), image))
 
 
-def test_chunks_are_many_pieces_of_what_is_stored_in_small_ones(tmp_path):
+def test_chunks_are_many_pieces_of_what_is_stored_in_small_ones(large_blocks, tmp_path):
     array = zarr.create_array(tmp_path / "a", shape=(10**6, 10**6), chunks=(64, 128), dtype="u2")
     chunks = lazy(array).chunks
-    assert np.prod([len(sizes) for sizes in chunks]) < 10**9
+    assert np.prod([len(sizes) for sizes in chunks]) < 130_000
     assert all(sizes[0] % piece == 0 for sizes, piece in zip(chunks, (64, 128), strict=True))
 
 
@@ -257,8 +265,8 @@ def test_xarray_of_a_file_is_not_brought_into_memory(tmp_path, scene):
     xr.Dataset({"red": (("y", "x"), scene)}).to_zarr(tmp_path / "x.zarr", consolidated=False)
     opened = xr.open_dataset(tmp_path / "x.zarr", engine="zarr", chunks=None, consolidated=False)
     found = lazy(opened["red"])
-    assert_array_equal(found, scene)
     assert not opened["red"]._in_memory
+    assert_array_equal(found, scene)
 
 
 # TIFF.
@@ -339,7 +347,7 @@ def test_tiles_without_data_are_as_in_memory(tmp_path, scene):
     for nodata in ("-9999", None):
         path = tmp_path / f"sparse{nodata}.tif"
         tags = [(42113, "s", 0, nodata, True)] if nodata else []
-        tiles = (None if i % 3 == 0 else np.full((16, 16), i, np.int16) for i in range(48))
+        tiles = (None if i % 3 == 1 else np.full((16, 16), i, np.int16) for i in range(48))
         tifffile.imwrite(
             path, tiles, shape=(90, 120), dtype=np.int16, tile=(16, 16), extratags=tags
         )
@@ -393,10 +401,10 @@ def test_a_damaged_tile_is_an_error_that_names_the_block(tmp_path, scene):
         out_of_core.locate(path, Matcher(scene[40:50, 60:70].copy()))
 
 
-def test_strips_of_more_than_a_gib_are_read_where_they_are_not_packed(tmp_path):
+def test_strips_of_more_than_a_gib_are_read_where_they_are_not_packed(large_blocks, tmp_path):
     """A file of one strip, of holes; packed it would have to be read whole each time."""
     path = tmp_path / "large.tif"
-    mapped = tifffile.memmap(path, (40_000, 30_000), np.uint8)
+    mapped = tifffile.memmap(path, shape=(40_000, 30_000), dtype=np.uint8)
     mapped[39_990:, 29_990:] = np.arange(100).reshape(10, 10)
     mapped.flush()
     found = small(lazy(path), 50_000)
@@ -407,7 +415,7 @@ def test_strips_of_more_than_a_gib_are_read_where_they_are_not_packed(tmp_path):
     assert_array_equal(part, np.arange(100).reshape(10, 10))
     packed = tmp_path / "packed.tif"
     tifffile.imwrite(
-        packed, (b"x\x9c\x03\x00\x00\x00\x00\x01",), shape=(40_000, 30_000), dtype=np.uint8,
+        packed, iter([zlib.compress(bytes(1200))]), shape=(40_000, 30_000), dtype=np.uint8,
         compression="deflate", rowsperstrip=40_000,
     )  # fmt: skip
     with pytest.raises(ValueError, match="packed"):
