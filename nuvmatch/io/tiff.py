@@ -97,8 +97,57 @@ class TiffPages:
             pixels = self._plane(page, index) if self._planes else page.asarray()
             if page.axes.startswith("S"):
                 pixels = np.moveaxis(pixels, 0, -1)
-            image = turned(_image(page, pixels, alpha), int(page.tags.valueof(_ORIENTATION, 1)))
-        return image.astype(image.dtype.newbyteorder("="), copy=False)
+            return _native(turned(_image(page, pixels, alpha), _orientation(page)))
+
+    @property
+    def stored_in(self) -> tuple[int, int]:
+        """Rows and columns of the strips or tiles of the first page, or of its pixels at least.
+
+        Raises
+        ------
+        ValueError
+            If there are several pages, or rows and columns of this one are not those shown.
+        """
+        page = self._pages[0]
+        if len(self) > 1:
+            raise ValueError(
+                f"{self._name} has {len(self)} pages, or images; what is read in parts is one: "
+                "zarr.open_array(tifffile.imread(path, key=0, aszarr=True), mode='r') is the first"
+            )
+        if _orientation(page) != 1:
+            raise ValueError(
+                f"{self._name} is marked as turned or mirrored (orientation {_orientation(page)}); "
+                "nuvmatch.io.read_image turns it, whole"
+            )
+        if page.is_memmappable:
+            return 1, 1
+        rows, columns = page.chunks[-2:] if page.axes.startswith("S") else page.chunks[:2]
+        return rows, columns
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Rows and columns of the first page."""
+        return self._pages[0].imagelength, self._pages[0].imagewidth
+
+    def read_part(self, rows: slice, columns: slice) -> NDArray[Any]:
+        """Read a part of the first page, as `read` reads the whole."""
+        page = self._pages[0]
+        alpha = self._check_kind(page)
+        with self._told():
+            self._check_extent(page)
+            if page.is_memmappable:
+                kind = page.dtype.newbyteorder(self._tif.byteorder)
+                where = kind, page.shape, page.dataoffsets[0]
+                stored = self._tif.filehandle.memmap_array(*where)
+            else:
+                import zarr
+
+                stored = zarr.open_array(page.aszarr(maxworkers=1), mode="r")
+            if page.axes.startswith("S"):
+                pixels = np.moveaxis(np.asarray(stored[:, rows, columns]), 0, -1)
+            else:
+                pixels = np.asarray(stored[rows, columns])
+            return _native(_image(page, pixels, alpha))
 
     def _plane(self, page: Any, index: int) -> NDArray[Any]:
         place = self._tif.series[0].dataoffset or 0
@@ -175,6 +224,14 @@ class TiffPages:
         too_few = page.compression == _UNPACKED and stored < needed and 0 not in counts
         if too_few or page.nbytes > max(2**30, _DENSEST * stored):
             raise ValueError(f"it has {stored} bytes of pixels, too few for shape {page.shape}")
+
+
+def _orientation(page: Any) -> int:
+    return int(page.tags.valueof(_ORIENTATION, 1))
+
+
+def _native(image: NDArray[Any]) -> NDArray[Any]:
+    return image.astype(image.dtype.newbyteorder("="), copy=False)
 
 
 def _image(page: Any, pixels: NDArray[Any], alpha: int | None) -> NDArray[Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
-import pickle
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-import dask
+import cloudpickle
 import dask.array as da
 import numpy as np
 from dask.array.overlap import overlap
@@ -52,14 +52,16 @@ class LazyImage:
         self.scene, self.known, self.matcher = scene, known, matcher
         self.rect = rect
         self.shape = rect[2:]
-        self._near: list[tuple[Rect, Image]] = []
+        self._near: deque[tuple[Rect, Image]] = deque()
 
     def crop(self, row: int, column: int, height: int, width: int) -> Image:
         """Read a part of it, as the whole would be read."""
-        for (top, left, rows, columns), image in self._near:
+        for _ in range(len(self._near)):  # what is asked for next is near what was found last
+            (top, left, rows, columns), image = self._near[0]
             down, across = row - top, column - left
             if min(down, across) >= 0 and down + height <= rows and across + width <= columns:
                 return image.crop(down, across, height, width)
+            self._near.rotate(-1)
         return self._read([(row, column, height, width)])[0]
 
     def around(self, windows: int, shape: tuple[int, int]) -> LazyImage:
@@ -76,15 +78,15 @@ class LazyImage:
             top, left = max(row, 0), max(column, 0)
             bottom, right = min(row + height, self.shape[0]), min(column + width, self.shape[1])
             within.append((top, left, bottom - top, right - left))
-        self._near = list(zip(within, self._read(within), strict=True))
+        self._near = deque(zip(within, self._read(within), strict=True))
 
     def beside_each_other(
         self, rows: NDArray[np.int64], cols: NDArray[np.int64], shape: tuple[int, int]
     ) -> tuple[Image, NDArray[np.int64], NDArray[np.int64]]:
         """Return an image of some windows only, and where they are in it."""
         rects = [(row, col, *shape) for row, col in zip(rows.tolist(), cols.tolist(), strict=True)]
-        pixels, masks = self._fetch(rects)
-        mask = None if masks is None else np.concatenate(masks, axis=1)
+        pixels, masks = zip(*self._fetch(rects), strict=True)
+        mask = None if self.scene.mask is None else np.concatenate(masks, axis=1)
         image = self.known.read(self.matcher, np.concatenate(pixels, axis=1), mask)
         return image, np.zeros_like(rows), np.arange(len(rects)) * shape[1]
 
@@ -132,20 +134,33 @@ class LazyImage:
         return name_of_block((rows[0] + row, cols[0] + column), (rows[1] + row, cols[1] + column))
 
     def _read(self, rects: Sequence[Rect]) -> list[Image]:
-        pixels, masks = self._fetch(rects)
-        given = masks or [None] * len(rects)
-        return [self.known.read(self.matcher, *one) for one in zip(pixels, given, strict=True)]
+        return [self.known.read(self.matcher, *one) for one in self._fetch(rects)]
 
-    def _fetch(self, rects: Sequence[Rect]) -> tuple[list[Any], list[Any] | None]:
-        parts = []
-        for row, column, height, width in rects:
-            top, left = row + self.rect[0], column + self.rect[1]
-            parts.append((slice(top, top + height), slice(left, left + width)))
-        pixels, mask = self.scene.pixels, self.scene.mask
-        lazy = [pixels[part] for part in parts]
-        lazy += [] if mask is None else [mask[part] for part in parts]
-        read = [np.asarray(one) for one in dask.compute(*lazy)]
-        return read[: len(parts)], None if mask is None else read[len(parts) :]
+    def _fetch(self, rects: Sequence[Rect]) -> list[tuple[Any, Any]]:
+        """Return pixels and mask of parts: those near each other are cut out by one task."""
+        if not rects:
+            return []
+        corners = np.array(rects)[:, :2] + self.rect[:2]
+        ends = corners + np.array(rects)[:, 2:]
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for i, cell in enumerate((corners // math.isqrt(WINDOWS_HELD)).tolist()):
+            groups.setdefault(tuple(cell), []).append(i)
+        tasks, names = [], []
+        for group in groups.values():
+            top, left = corners[group].min(axis=0).tolist()
+            bottom, right = ends[group].max(axis=0).tolist()
+            under = slice(top, bottom), slice(left, right)
+            mask = None if self.scene.mask is None else self.scene.mask[under]
+            names.append(name_of_block((top, left), (bottom, right)))
+            parts = np.hstack([corners[group], ends[group]]) - [top, left, top, left]
+            task = delayed(_cut_out, pure=False)
+            tasks.append(task(self.scene.pixels[under], mask, parts, names[-1]))
+        found: list[Any] = [None] * len(rects)
+        of_task = list(groups.values())
+        for i, cut_out in run(tasks, names):
+            for k, one in zip(of_task[i], cut_out, strict=True):
+                found[k] = one
+        return found
 
 
 class Blocks(Bands):
@@ -224,7 +239,7 @@ class Blocks(Bands):
     def _tasks(self, work: Callable[..., Any]) -> list[tuple[Block, Delayed]]:
         """Return blocks, and tasks that get the pixels under each and a row and column around."""
         own = self._scorers is self._lazy.matcher._panel.scorers
-        shared = [travelling(self._lazy.matcher), None if own else list(self._scorers)]
+        shared = [travelling(self._lazy.matcher), None if own else _packed(list(self._scorers))]
         shared += [delayed(one, pure=True) for one in (self._lazy.known, work)]
         tasks = []
         margins = [(1, side) for side in self._shape]
@@ -246,7 +261,22 @@ def travelling(seeker: Any) -> Delayed:
     if not isinstance(seeker, Matcher):
         alone.matcher = copy.copy(seeker.matcher)
     (alone if isinstance(alone, Matcher) else alone.matcher)._n_threads = 1
-    return delayed(pickle.loads, pure=True)(pickle.dumps(alone))
+    return _packed(alone)
+
+
+def _packed(made: Any) -> Delayed:
+    """Return what unpacks it where it is needed: of a script's own classes too."""
+    return delayed(cloudpickle.loads, pure=True)(cloudpickle.dumps(made))
+
+
+def _cut_out(pixels: Any, mask: Any, parts: Any, name: str) -> list[tuple[Any, Any]]:
+    """Copy some parts of pixels and mask, so that these can be forgotten."""
+    with naming(name):
+        pixels = np.asarray(pixels)
+        slices = [(slice(top, end), slice(left, right)) for top, left, end, right in parts]
+        return [
+            (pixels[part].copy(), None if mask is None else np.array(mask[part])) for part in slices
+        ]
 
 
 def _cuts(own: int, other: int, window: int, chunks: Sequence[int]) -> list[int]:

@@ -52,10 +52,12 @@ def run(
     try:
         for future in as_completed(futures):
             i = numbers[future.key]
-            if future.status != "finished":
-                raise _failure(names[i], future.exception())
-            yield i, future.result()
+            try:
+                answer = future.result()  # waits again if a worker has died with it
+            except Exception as error:
+                raise _failure(names[i], error) from error
             future.release()
+            yield i, answer
             if done is not None:
                 done(i)
     finally:

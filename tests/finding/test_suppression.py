@@ -1,4 +1,4 @@
-"""A map that comes in bands has the peaks of the whole map, near-ties and plateaus included."""
+"""A map in bands or blocks has the peaks of the whole map, near-ties and plateaus included."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nuvmatch
-from nuvmatch.finding.suppression import Suppression
+from nuvmatch.finding.suppression import Block, Suppression
 
 REACHES = [[0], [2, 2, 1], [5, 5, 5, 4, 3], [0, 0, 0, 0], [], [40] * 40]
 
@@ -47,8 +47,29 @@ def random_cuts(rng, scores):
     return sorted(set(rng.integers(1, len(scores), 4).tolist())) if len(scores) > 1 else []
 
 
-@given(seeds, st.sampled_from(REACHES), limits, numbers)
-def test_bands_have_the_peaks_of_the_whole_map(seed, reach, limit, enough):
+def in_blocks(scores, rng, *arguments):
+    """The same by blocks, looked at elsewhere and put together in any order."""
+    found = Suppression(*arguments)
+    cuts = [[0, *random_cuts(rng, axis), len(axis)] for axis in (scores, scores.T)]
+    blocks = list(itertools.product(*map(itertools.pairwise, cuts)))
+    for rows, cols in rng.permutation(blocks).tolist():
+        block = Block(tuple(rows), tuple(cols), scores.shape)
+        with_more = scores[max(rows[0] - 1, 0) : rows[1] + 1, max(cols[0] - 1, 0) : cols[1] + 1]
+        found.add_found(*found.without_ties().of_block(with_more.copy(), block))
+    places = found.finish()
+    assert found.lowest == np.nanmin(scores, initial=np.inf)
+    return list(zip(places.rows.tolist(), places.cols.tolist(), strict=True))
+
+
+def in_bands(scores, rng, *arguments):
+    return suppressed(scores, random_cuts(rng, scores), *arguments)
+
+
+in_parts = st.sampled_from([in_bands, in_blocks])
+
+
+@given(seeds, st.sampled_from(REACHES), limits, numbers, in_parts)
+def test_parts_have_the_peaks_of_the_whole_map(seed, reach, limit, enough, found_in_parts):
     rng = np.random.default_rng(seed)
     scores = random_map(rng)
     candidates = sorted(
@@ -59,14 +80,14 @@ def test_bands_have_the_peaks_of_the_whole_map(seed, reach, limit, enough):
     )
     expected = [place for _, *place in naive.apart(candidates, reach)][:enough]
     limit = float(scores.dtype.type(limit))
-    found = suppressed(
-        scores, random_cuts(rng, scores), np.array(reach, int), limit, enough, 0, None
-    )
+    found = found_in_parts(scores, rng, np.array(reach, int), limit, enough, 0, None)
     assert found == [tuple(place) for place in expected]
 
 
-@given(seeds, st.sampled_from(REACHES), limits, numbers, st.sampled_from([1e-3, 0.05, 0.3]))
-def test_near_ties_are_broken_alike_in_bands(seed, reach, limit, enough, tie):
+@given(
+    seeds, st.sampled_from(REACHES), limits, numbers, st.sampled_from([1e-3, 0.05, 0.3]), in_parts
+)
+def test_near_ties_are_broken_alike_in_parts(seed, reach, limit, enough, tie, found_in_parts):
     """In steps of the score where they are near each other; in steps above the best after that."""
     rng = np.random.default_rng(seed)
     scores = random_map(rng)
@@ -80,15 +101,13 @@ def test_near_ties_are_broken_alike_in_bands(seed, reach, limit, enough, tie):
     taken = [(row, col) for *_, row, col in naive.apart(candidates, reach)]
     best = min((float(scores[place]) for place in taken), default=0.0)
     taken.sort(key=lambda p: (np.floor((float(scores[p]) - best) / tie), *keys[:, *p], *p))
-    asked = []
 
     def break_ties(rows, cols):
-        asked.append(rows.size)
         return keys[:, rows, cols]
 
     limit = float(scores.dtype.type(limit))
     arguments = np.array(reach, int), limit, enough, tie, break_ties
-    assert suppressed(scores, random_cuts(rng, scores), *arguments) == taken[:enough]
+    assert found_in_parts(scores, rng, *arguments) == taken[:enough]
 
 
 def test_ties_are_not_broken_where_there_are_none(rng):
