@@ -7,6 +7,7 @@ from . import _signatures, binning, theory, tones
 from ._jit import clear_cache
 from ._version import __version__
 from .compiling import warmup
+from .evaluation import nuv_score
 from .finding import Null, find_peaks
 from .following import track
 from .functions import locate, match_template, score, score_map
@@ -54,6 +55,7 @@ __all__ = [
     "find_peaks",
     "locate",
     "match_template",
+    "nuv_score",
     "score",
     "score_map",
     "shifts",
@@ -70,6 +72,6 @@ del _module
 
 def __getattr__(name: str) -> object:
     """Import what only some need when it is asked for."""
-    if name in ("io", "showing"):
+    if name in ("compat", "io", "showing"):
         return _import_module(f".{name}", __name__)
     raise AttributeError(f"module 'nuvmatch' has no attribute {name!r}")
