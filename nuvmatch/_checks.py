@@ -71,7 +71,7 @@ def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
 def _as_array(array: Any, name: str) -> NDArray[Any]:
     """Read what holds an array, by whatever protocol, if it is in memory or of a modest size."""
     if not isinstance(array, np.ndarray) and getattr(array, "chunks", None):
-        octets = math.prod(array.shape) * array.dtype.itemsize
+        octets = getattr(array, "nbytes", 0)
         if octets > _LARGEST_READ:
             raise ValueError(
                 f"{name} is a {type(array).__name__} in chunks, of {octets / 2**30:.1f} GiB, all "

@@ -79,11 +79,12 @@ def test_a_number_that_is_no_method_is_opencvs_error(method, rng):
         compat.matchTemplate(*small_scene(rng, np.uint8), method)
 
 
+@pytest.mark.filterwarnings("ignore:no measure can tell")
 @pytest.mark.parametrize("measure", OURS)
 def test_our_methods_are_maps_of_our_measures(measure, rng):
-    image, template = noise_scene(rng, (40, 42), (8, 9), np.float64)
+    image, template = noise_scene(rng, (22, 23), (6, 7), np.float64)
     scores = compat.matchTemplate(image, template, OURS[measure])
-    assert (scores.shape, scores.dtype) == ((33, 34), np.float32)
+    assert (scores.shape, scores.dtype) == ((17, 17), np.float32)
     expected = nuvmatch.score_map(image, template, measure, dtype=np.float32)
     assert_array_equal(scores, expected)
     assert_array_equal(compat.matchTemplate(image, template, np.int64(OURS[measure])), expected)
@@ -179,16 +180,26 @@ def test_a_result_that_fits_is_filled_and_another_is_left_alone(rng):
 
 
 def test_the_minimum_is_where_the_template_is(rng):
-    image = rng.integers(0, 256, (60, 80), np.uint8)
-    template = image[21:37, 30:46]
-    for method in OURS.values():
-        if method == compat.TM_AUTO:
-            continue
-        low, _, place, _ = cv2.minMaxLoc(compat.matchTemplate(image, template, method))
-        assert place == (30, 21)
+    image = rng.integers(0, 256, (30, 40), np.uint8)
+    template = image[11:19, 20:30]
+    for name in OURS.keys() - {"auto"}:
+        low, _, place, _ = cv2.minMaxLoc(compat.matchTemplate(image, template, OURS[name]))
+        assert place == (20, 11)
         assert low < 0.5
     for method in (compat.TM_NCC_EXACT, compat.TM_NCC2, compat.TM_SSD):
-        assert compat.matchTemplate(image, template, method)[21, 30] == 0
+        assert compat.matchTemplate(image, template, method)[11, 20] == 0
+
+
+@pytest.mark.parametrize("low", [0, 254])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_no_score_of_bright_pixels_is_below_0(low, dtype, rng):
+    """Nor above what it can be, however many digits cancel; and a copy has exactly 0."""
+    image = (low + rng.integers(0, 2, (24, 26))).astype(dtype)
+    template = image[9:20, 3:15].copy()
+    for name in ("nuv", "nuv_adaptive", "ncc", "ncc2", "ssd"):
+        scores = compat.matchTemplate(image, template, OURS[name])
+        assert scores[9, 3] == scores.min() == 0
+        assert scores.max() <= (2 if name == "ncc" else 1)
 
 
 # scikit-image
@@ -360,7 +371,7 @@ def slash(colour):
 
 
 def haystack(*places, colour):
-    screen = np.full((150, 200, 3) if colour else (150, 200), 255, np.uint8)
+    screen = np.full((30, 40, 3) if colour else (30, 40), 255, np.uint8)
     for left in places:
         screen[left : left + 4, left : left + 4] = np.minimum(
             screen[left : left + 4, left : left + 4], slash(colour)
@@ -378,30 +389,31 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-@pytest.mark.parametrize("colour", [False, True], ids=["grey", "colour"])
-@pytest.mark.parametrize("grayscale", [False, True], ids=["", "grayscale"])
-@pytest.mark.parametrize("measure", ["ncc", "ssd"])
-def test_icons_are_found_on_screens(way, colour, grayscale, measure, tmp_path, rng):
+@pytest.mark.parametrize(
+    ("colour", "options"),
+    [(False, {}), (True, {}), (True, {"grayscale": True}), (True, {"measure": "ssd"})],
+    ids=str,
+)
+def test_icons_are_found_on_screens(way, colour, options, tmp_path, rng):
     icon = way(slash(colour), tmp_path / "slash.png")
-    one = way(haystack(94, colour=colour), tmp_path / "one.png")
-    noise = rng.integers(0, 256, (150, 200, 3)[: 3 if colour else 2], np.uint8)
+    one = way(haystack(19, colour=colour), tmp_path / "one.png")
+    noise = rng.integers(0, 256, (30, 40, 3)[: 3 if colour else 2], np.uint8)
     noise = way(noise, tmp_path / "noise.png")
-    options = {"grayscale": grayscale, "measure": measure}
     box = locate_on(one, icon, **options)
     assert isinstance(box, Box)
-    assert box == (94, 94, 4, 4)
-    assert locate_all_on(one, icon, **options) == [(94, 94, 4, 4)]
+    assert box == (19, 19, 4, 4)
+    assert locate_all_on(one, icon, **options) == [(19, 19, 4, 4)]
     assert locate_all_on(noise, icon, **options) == []
     with pytest.raises(ImageNotFoundException, match=r"as 0\.999; the best place has 0\."):
         locate_on(noise, icon, **options)
 
 
 def test_places_that_overlap_are_kept_if_that_is_allowed():
-    screen, icon = np.full((150, 200), 255, np.uint8), np.full((4, 4), 255, np.uint8)
+    screen, icon = np.full((30, 40), 255, np.uint8), np.full((4, 4), 255, np.uint8)
     icon[range(4), range(4)] = 0  # it repeats itself one pixel farther
-    screen[range(93, 99), range(93, 99)] = 0
+    screen[range(18, 24), range(18, 24)] = 0
     boxes = locate_all_on(screen, icon, max_overlap=1)
-    assert boxes == [(93, 93, 4, 4), (94, 94, 4, 4), (95, 95, 4, 4)]
+    assert boxes == [(18, 18, 4, 4), (19, 19, 4, 4), (20, 20, 4, 4)]
     assert locate_on(screen, icon) == boxes[0]
     assert locate_all_on(screen, icon, max_overlap=1, limit=2) == boxes[:2]
     assert locate_all_on(screen, icon) == boxes[:1] + boxes[2:]  # an IoU of 1/7
@@ -505,12 +517,12 @@ def test_what_is_transparent_in_an_icon_does_not_count_and_of_a_screen_all_does(
 )
 def test_options_of_screens_are_checked(options, error, message):
     with pytest.raises(error, match=message):
-        locate_on(haystack(94, colour=False), slash(False), **options)
+        locate_on(haystack(19, colour=False), slash(False), **options)
 
 
 def test_a_file_that_is_not_there_is_named():
     with pytest.raises(OSError, match=r"nowhere\.png"):
-        locate_on(haystack(94, colour=False), "nowhere.png")
+        locate_on(haystack(19, colour=False), "nowhere.png")
 
 
 # Multi-Template-Matching, supervision
@@ -547,6 +559,29 @@ def test_one_object_is_the_best_hit_of_each_template(coins):
     image, _, search = coins
     hits = compat.as_hits(search.locate(image, max_per_name=1))
     assert sorted(hits) == [("big", (302, 14, 65, 59), 1.0), ("small", (80, 37, 41, 38), 1.0)]
+
+
+@pytest.mark.compiled
+def test_strips_of_the_whole_height_or_width_and_the_whole_are_found(coins):
+    """Of which the map is one line, or one place."""
+    image = coins[0]
+    for part in (np.s_[:, 10:50], np.s_[50:70, :], np.s_[:, :]):
+        (hit,) = compat.as_hits(nuvmatch.locate(image, image[part], "ncc"))
+        top, left = (sides.start or 0 for sides in part)
+        height, width = image[part].shape
+        assert hit == ("", (left, top, width, height), 1.0)
+
+
+def test_what_is_sought_in_part_of_an_image_must_fit_there(coins):
+    image, templates, search = coins
+    (best,) = search.locate(image, region=(30, 70, 60, 65), max_matches=1)
+    assert compat.as_hits([best]) == [("small", (80, 37, 41, 38), 1.0)]
+    with pytest.raises(ValueError, match="larger than the region"):
+        nuvmatch.locate(image, templates["big"], "ncc", region=(30, 70, 20, 20))
+    with pytest.raises(ValueError, match="must not be empty"):
+        nuvmatch.locate(image, image[:0], "ncc")
+    with pytest.raises(ValueError, match=r"max_overlap is 1\.5"):
+        search.locate(image, max_overlap=1.5)
 
 
 @pytest.mark.compiled

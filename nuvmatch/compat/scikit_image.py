@@ -22,7 +22,6 @@ def match_template(
     *,
     measure: str | Measure = "nuv",
     mask: ArrayLike | None = None,
-    n_threads: int | None = None,
 ) -> NDArray[Any]:
     """Compute similarities, as ``skimage.feature.match_template`` is called.
 
@@ -38,7 +37,7 @@ def match_template(
         pixel ``(h // 2, w // 2)``; else by its top-left one.
     mode, constant_values
         As for ``numpy.pad``.
-    measure, mask, n_threads
+    measure, mask
         As for `Matcher`.
 
     Returns
@@ -58,7 +57,7 @@ def match_template(
     _checks.check_pair(pixels, pattern)
     single = pixels.dtype.kind == "f" and pixels.dtype.itemsize < 8
     dtype = np.float32 if single else np.float64
-    matcher = Matcher(pattern, measure, mask=mask, n_threads=n_threads, dtype=dtype)
+    matcher = Matcher(pattern, measure, mask=mask, dtype=dtype)
     if pad_input:
         options = {"constant_values": constant_values} if mode == "constant" else {}
         pixels = _pad(pixels, matcher.shape, mode, options)
