@@ -8,6 +8,7 @@ from . import _signatures, binning, theory, tones
 from ._jit import clear_cache
 from ._version import __version__
 from .compiling import warmup
+from .evaluation.features import nuv_score
 from .finding import Null, find_peaks
 from .following import track
 from .functions import locate, match_template, score, score_map
@@ -58,6 +59,7 @@ __all__ = [
     "find_peaks",
     "locate",
     "match_template",
+    "nuv_score",
     "score",
     "score_map",
     "shifts",
@@ -74,6 +76,6 @@ del _module
 
 def __getattr__(name: str) -> object:
     """Import what only some need when it is asked for."""
-    if name in ("batch", "evaluation", "io", "out_of_core", "showing"):
+    if name in ("batch", "compat", "evaluation", "io", "out_of_core", "showing"):
         return _import_module(f".{name}", __name__)
     raise AttributeError(f"module 'nuvmatch' has no attribute {name!r}")

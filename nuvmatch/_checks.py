@@ -26,6 +26,10 @@ _NO_GREYS = {
     "La": "greys multiplied by alpha",
 }
 
+# What other libraries call the way from theirs to an array in memory.
+_WAYS_OUT = ("toarray", "download", "to_numpy", "get")
+_LARGEST_READ = 2**31  # bytes of an array in chunks, which is perhaps larger than memory
+
 
 def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
     """Take anything that holds real numbers as an array of native byte order.
@@ -35,9 +39,11 @@ def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
     Raises
     ------
     TypeError
-        If it is None or masked, or holds complex numbers, objects, strings or dates.
+        If it is None or masked, or holds complex numbers, objects, strings or dates, or is not
+        in memory that NumPy can read.
     ValueError
-        If it is a Pillow image whose numbers are no greys, nor red, green and blue.
+        If it is a Pillow image whose numbers are no greys, nor red, green and blue, or in chunks
+        of more than 2 GiB together.
     """
     mode = getattr(array, "mode", None)
     if isinstance(mode, str) and mode in _NO_GREYS and hasattr(array, "getbands"):
@@ -50,18 +56,51 @@ def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
             f"{name} is a masked array: pass its .data, and ~np.ma.getmaskarray({name}) as "
             f"{'image_mask' if name == 'image' else 'mask'}"
         )
-    try:
-        greys = np.asarray(array)
-    except ValueError as error:  # nested lists of unequal lengths
-        raise TypeError(f"{name} is no array of numbers: {error}") from None
+    greys = _as_array(array, name)
     if greys.dtype.kind not in "buif":
-        given = "None" if array is None else f"of type {greys.dtype}"
-        hint = " (nuvmatch.io.read_image reads a file)" if isinstance(array, str) else ""
-        raise TypeError(f"{name} is {given}; it must hold booleans, integers or floats{hint}")
+        raise TypeError(
+            f"{name} is {_described(array, greys)}; it must hold booleans, integers or floats"
+            f"{_hint(array, name)}"
+        )
     if greys.dtype.kind == "f" and greys.dtype.itemsize > 8:
         with np.errstate(over="ignore"):  # to infinity, which counts as no grey
             return greys.astype(np.float64)
     return greys if greys.dtype.isnative else greys.astype(greys.dtype.newbyteorder("="))
+
+
+def _as_array(array: Any, name: str) -> NDArray[Any]:
+    """Read what holds an array, by whatever protocol, if it is in memory or of a modest size."""
+    if not isinstance(array, np.ndarray) and getattr(array, "chunks", None):
+        octets = getattr(array, "nbytes", 0)
+        if octets > _LARGEST_READ:
+            raise ValueError(
+                f"{name} is a {type(array).__name__} in chunks, of {octets / 2**30:.1f} GiB, all "
+                f"of which would be read: nuvmatch.out_of_core searches images block by block; "
+                f"pass np.asarray({name}) if it is to be held in memory"
+            )
+    alone = hasattr(array, "__dlpack__") and not hasattr(array, "__array__")
+    try:
+        return np.from_dlpack(array) if alone else np.asarray(array)
+    # Lists of unequal lengths, and what lies on another device or has gradients.
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise TypeError(f"{name} is no array of numbers in memory: {error}") from error
+
+
+def _described(array: Any, greys: NDArray[Any]) -> str:
+    """Say what was given that holds no real numbers."""
+    if array is None:
+        return "None"
+    whose = type(array)
+    foreign = greys.dtype == object and whose.__module__ not in ("builtins", "numpy")
+    return f"of type {whose.__name__ if foreign else greys.dtype}"
+
+
+def _hint(array: Any, name: str) -> str:
+    """Name a way from what was given to an array of numbers, if there may be one."""
+    if isinstance(array, str):
+        return " (nuvmatch.io.read_image reads a file)"
+    way = next((way for way in _WAYS_OUT if hasattr(array, way)), None)
+    return "" if way is None or isinstance(array, dict) else f" (see {name}.{way})"
 
 
 def as_floats(greys: NDArray[Any]) -> tuple[NDArray[np.float64], int]:
@@ -94,7 +133,7 @@ def as_planes(
         raise ValueError(
             f"{name} has shape {greys.shape}; it must be (rows, columns), or (rows, columns, n) "
             "with n 1 for grey, 2 for grey and alpha, 3 for colour, 4 for colour and alpha"
-            f"{beside}"
+            f"{_channels_first(greys, name)}{beside}"
         )
     if greys.size == 0:
         raise ValueError(f"{name} has shape {greys.shape}; it must not be empty{beside}")
@@ -110,6 +149,12 @@ def as_planes(
             f"most 1: leave it out ({name}[..., :{channels - 1}]), or scale it{beside}"
         )
     return planes[:-1], alpha
+
+
+def _channels_first(greys: NDArray[Any], name: str) -> str:
+    """Tell how channels that may come first are moved behind rows and columns."""
+    first = greys.ndim == 3 and greys.shape[0] in (1, 2, 3, 4)
+    return f"; if channels come first, pass np.moveaxis({name}, 0, -1)" if first else ""
 
 
 def as_opaque(alpha: NDArray[Any] | None, name: str) -> NDArray[np.bool_] | None:

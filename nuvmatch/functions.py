@@ -142,7 +142,7 @@ def match_template(
     pad_input : bool
         If True, the result has the image's shape and is indexed by the window's pixel
         ``(h // 2, w // 2)`` instead of its top-left one. Places whose window leaves the
-        image, or the region, are 0.
+        image, or the region, are 0; `nuvmatch.compat.match_template` pads the image instead.
     mask, image_mask, nodata, region, fill_value, n_threads, dtype
         As for `score_map`.
 

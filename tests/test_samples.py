@@ -110,6 +110,15 @@ def test_the_parts_on_a_tray_are_sorted(tmp_path, capsys):
     assert read_image(tmp_path / "tray.png").shape == (288, 480, 3)
 
 
+def test_features_that_bend_the_target_are_selected(capsys):
+    pytest.importorskip("sklearn")
+    load("select_features").main()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split("nuv_score")[1].split(",") == ["    3", " 8", " 15"]
+    assert lines[0].split("f_regression")[1].split(",") != [" 3", " 8", " 15"]
+    assert {"bmi", "s5"} <= set(re.findall(r"\w+", lines[3]))
+
+
 def test_a_measure_of_ones_own_finds_the_template(capsys):
     load("own_measure").main()
     lines = capsys.readouterr().out.splitlines()

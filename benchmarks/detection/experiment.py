@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from unittest import mock
 
@@ -86,7 +86,7 @@ def find(cell, seed, number):
         matcher = Matcher(template, **{"measure": measure, "n_threads": 1, **options})
         scores = matcher.score_map(scene, fill_value=math.inf if options else 1.0)
         taken = time.perf_counter() - started
-        found = judge(scores, row, col, template.shape, near=NEAR)._asdict()
+        found = asdict(judge(scores, row, col, template.shape, near=NEAR))
         if name in TELLING:
             found |= tell_false_alarms(matcher, scene, scores, name, row, col)
         about = {"cell": cell, "trial": number, "side": len(template), "measure": name}

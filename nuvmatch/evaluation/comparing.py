@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -235,7 +235,7 @@ def _ask(
                 f"{name} has made a map of shape {np.shape(scores)}; it must be {tuple(windows)}"
             )
         found = judge(scores, trial.row, trial.col, (shape[0], shape[1]), near=near)
-        about = {"side": shape[0], "measure": name, **found._asdict()}
+        about = {"side": shape[0], "measure": name, **asdict(found)}
         rows.append(about | {"ms": 1000 * taken, "refused": refused})
     return rows
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _checks, io
+from .. import _checks
 from ..tones.families import Family, as_family
 from ..tones.ranges import scale_levels, sensor_range
 
@@ -42,7 +42,8 @@ class Trial:
     name: str = ""
 
 
-class Judgement(NamedTuple):
+@dataclass(frozen=True)
+class Judgement:
     """How a score map does.
 
     Attributes
@@ -163,14 +164,18 @@ def _read_pair(pair: Any) -> tuple[NDArray[Any], NDArray[Any] | Family, str]:
                 f"{image.shape}, {beside} {other.shape}"
             )
         if (image.ndim == 3) != (other.ndim == 3):
-            image, other = io.to_grey(image), io.to_grey(other)
+            from ..io import to_grey
+
+            image, other = to_grey(image), to_grey(other)
         return image, other, name
     return image, as_family(second), name
 
 
 def _read(image: Any) -> tuple[NDArray[Any], str]:
     if isinstance(image, (str, os.PathLike)):
-        return io.read_image(image), str(image)
+        from ..io import read_image  # brings codecs that others need not wait for
+
+        return read_image(image), str(image)
     return _checks.as_greys(image, "an image of a pair"), "an image"
 
 

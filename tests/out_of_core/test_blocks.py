@@ -422,8 +422,12 @@ def test_an_option_of_the_other_seeker_is_refused(scene):
     lazy, matcher = lazily(scene), Matcher(cut(scene))
     with pytest.raises(TypeError, match="max_per_name is an option of Search"):
         out_of_core.locate(lazy, matcher, max_per_name=1)
-    with pytest.raises(TypeError, match="null is an option of Matcher"):
-        out_of_core.locate(lazy, Search(cut(scene)), null=matcher.calibrate(scene))
+
+
+def test_what_chance_shows_may_be_known(scene):
+    search = Search({"one": cut(scene), "other": cut(scene, 41, 61)})
+    options = {"null": search.calibrate(scene), "max_matches": 3}
+    assert out_of_core.locate(lazily(scene), search, **options) == search.locate(scene, **options)
 
 
 # Measures with conditions, and of a user's own.
