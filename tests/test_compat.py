@@ -169,10 +169,13 @@ def test_a_result_that_fits_is_filled_and_another_is_left_alone(rng):
     for result in (np.empty((16, 17), np.float32), np.empty((16, 34), np.float32)[:, ::2]):
         assert compat.matchTemplate(image, template, compat.TM_NUV, result) is result
         assert_array_equal(result, expected)
-    for result in (np.zeros((16, 17)), np.zeros((3, 17), np.float32), cv2.UMat(expected)):
+    for result in (np.zeros((16, 17)), np.zeros((3, 17), np.float32)):
         found = compat.matchTemplate(image, template, compat.TM_NUV, result)
         assert_array_equal(found, expected)
-        assert not np.any(result) if isinstance(result, np.ndarray) else found is not result
+        assert not result.any()
+    for result in (cv2.UMat(expected), expected.tolist()):
+        with pytest.raises(TypeError, match="^result is .* must be a NumPy array"):
+            compat.matchTemplate(image, template, compat.TM_NUV, result)
     result = np.zeros((16, 17), np.float32)
     result.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
@@ -518,6 +521,14 @@ def test_what_is_transparent_in_an_icon_does_not_count_and_of_a_screen_all_does(
 def test_options_of_screens_are_checked(options, error, message):
     with pytest.raises(error, match=message):
         locate_on(haystack(19, colour=False), slash(False), **options)
+
+
+@pytest.mark.parametrize("shape", [(30, 40, 5), (30, 40, 1, 1), (30,), (), (0, 40)])
+def test_what_is_no_screen_is_refused_by_its_shape(shape):
+    with pytest.raises(ValueError, match=r"^image has shape \("):
+        locate_on(np.ones(shape), slash(False))
+    with pytest.raises(ValueError, match=r"^template has shape \("):
+        locate_on(haystack(19, colour=True), np.ones(shape))
 
 
 def test_a_file_that_is_not_there_is_named():

@@ -78,7 +78,7 @@ def matchTemplate(
         TM_NCC_EXACT, TM_NCC2, TM_MI, TM_NMI, TM_SSD or TM_AUTO, for the measures of these names,
         whole numbers from 1000 on; or a measure such as ``NUV(bins=16)``, or its name.
     result : ndarray of float32, of shape (H - h + 1, W - w + 1), optional
-        Is filled and returned; of another type or shape it is left alone.
+        Is filled and returned; an array of another type or shape is left alone.
     mask : array_like of shape (h, w), optional
         Non-zero where a pixel of the template counts, of floats 0 or 1.
 
@@ -115,8 +115,11 @@ def matchTemplate(
     matcher = Matcher(template, measure, mask=_as_mask(mask), dtype=np.float32)
     (height, width), (rows, columns) = pixels.shape[:2], matcher.shape
     shape = height - rows + 1, width - columns + 1
-    fits = isinstance(result, np.ndarray) and result.shape == shape and result.dtype == np.float32
-    return np.asarray(matcher.score_map(pixels, out=result if fits else None), np.float32)
+    if result is not None and not isinstance(result, np.ndarray):
+        raise TypeError(f"result is of type {type(result).__name__}; it must be a NumPy array")
+    if result is not None and (result.shape != shape or result.dtype != np.float32):
+        result = None
+    return np.asarray(matcher.score_map(pixels, out=result), np.float32)
 
 
 def _as_mask(mask: ArrayLike | None) -> NDArray[Any] | None:

@@ -173,6 +173,7 @@ def _read(picture: Any, name: str) -> NDArray[Any]:
     if pillow and picture.mode in ("P", "PA"):
         picture = picture.convert("RGBA")
     greys = _checks.as_greys(picture, name)
+    _checks.as_planes(greys, name)
     if pillow or _channels(greys) not in (3, 4):
         return greys
     return greys[..., [2, 1, 0, 3][: greys.shape[2]]]
