@@ -2,6 +2,7 @@
 
 import sys as _sys
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _signatures, binning, theory, tones
 from ._jit import clear_cache
@@ -29,6 +30,9 @@ from .results import Match, Matches, ToneCurve
 from .search import Search
 from .shifting import shifts
 
+if _TYPE_CHECKING:
+    from .showing import report
+
 __all__ = [
     "MI",
     "NCC",
@@ -54,6 +58,7 @@ __all__ = [
     "find_peaks",
     "locate",
     "match_template",
+    "report",
     "score",
     "score_map",
     "shifts",
@@ -72,4 +77,6 @@ def __getattr__(name: str) -> object:
     """Import what only some need when it is asked for."""
     if name in ("io", "showing"):
         return _import_module(f".{name}", __name__)
+    if name == "report":
+        return _import_module(".showing", __name__).report
     raise AttributeError(f"module 'nuvmatch' has no attribute {name!r}")

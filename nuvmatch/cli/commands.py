@@ -3,7 +3,7 @@
 import argparse
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from ..matcher import Matcher
 from ..measures import NAMED, NUV, Lowest, Measure, WindowToPattern, name_of
 from ..results import Matches
 from ..search import Search
-from ..showing import CHARTS, draw_bins, draw_matches, write_chart
+from ..showing import CHARTS, PAGES, check_report, draw_matches, plot_bins, write_chart
+from ..showing import report as write_report
 from ..tones.families import NAMED as FAMILIES
 from .inputs import (
     STANDARD_INPUT,
@@ -41,6 +42,7 @@ from .reporting import (
     report_bins,
     report_matches,
     say_error,
+    sought_in_words,
 )
 
 
@@ -107,12 +109,19 @@ class _Seeker:
             report.found.extend(Found(page, match) for match in matches)
             best = matches[:1] or _best(options, search, greys, self._where)
             report.best.extend(Found(page, match) for match in best)
-            if options.map is not None:
+            whole = None
+            shown = options.report is not None and _has_map(options, self._templates)
+            if options.map is not None or shown:
                 (upright,) = search._seekers
                 whole = upright.matcher.score_map(greys, image_mask=self._where["image_mask"])
+            if options.map is not None and whole is not None:
                 io.write_map(options.map, whole)
             if options.out is not None:
-                io.write_picture(options.out, draw_matches(scene, matches))
+                io.write_picture(options.out, draw_matches(scene, matches, labels=options.labels))
+            if options.report is not None:
+                sought = {name: one.pixels for name, one in self._templates.items()}
+                title = f"{sought_in_words(list(sought))} in {Path(path).name} by {options.measure}"
+                write_report(options.report, scene, sought, matches, whole, title=title)
         if not searched:
             raise ValueError(f"every page of {path} is smaller than the template")
         return report
@@ -144,7 +153,7 @@ def show_bins(options: argparse.Namespace) -> int:
     measure = NUV(**_given(options, "bins", "binning"))
     bins = Matcher(template, measure, nodata=sorted(nodata) or None).bins
     if options.out is not None:
-        write_chart(options.out, draw_bins(template, bins))
+        write_chart(options.out, plot_bins(template, bins))
     report_bins(options, bins, measure.binning)
     return FOUND
 
@@ -154,18 +163,29 @@ def _check_locate(
 ) -> None:
     """Refuse, before any work is done, what cannot be read or written together."""
     inputs = [*scenes, *templates, options.mask, options.image_mask]
-    outputs = [(options.out, io.PICTURES), (options.map, io.MAPS), (options.csv, (".csv",))]
+    outputs = [
+        (options.out, io.PICTURES),
+        (options.map, io.MAPS),
+        (options.csv, (".csv",)),
+        (options.report, PAGES),
+    ]
     _check_outputs(outputs, [path for path in inputs if path not in (None, STANDARD_INPUT)])
-    if {options.out, options.map} != {None}:
+    if {options.out, options.map, options.report} != {None}:
         if options.page == "all":
-            raise ValueError("--out and --map show one page; choose it with --page N")
+            raise ValueError("--out, --map and --report show one page; choose it with --page N")
         if len(scenes) > 1:
-            raise ValueError(f"--out and --map show one scene; there are {len(scenes)}")
+            raise ValueError(f"--out, --map and --report show one scene; there are {len(scenes)}")
     if options.mask is not None and len(templates) > 1:
         raise ValueError(f"--mask is of one template; there are {len(templates)}")
-    posed = options.angles != [0.0] or options.scales != [1.0]
-    if options.map is not None and (posed or len(templates) > 1):
+    if options.report is not None:
+        check_report(options.report)
+    if options.map is not None and not _has_map(options, templates):
         raise ValueError("--map is of one template as it is, neither turned nor resized")
+
+
+def _has_map(options: argparse.Namespace, templates: Sized) -> bool:
+    """Whether one score map shows all that is searched."""
+    return len(templates) == 1 and options.angles == [0.0] and options.scales == [1.0]
 
 
 def _check_outputs(
