@@ -5,7 +5,7 @@
   const views = all(".view");
   const rows = all("tbody tr");
   const marks = {};
-  for (const mark of all(".marks g")) (marks[mark.dataset.n] ??= []).push(mark);
+  for (const mark of all(".marks [data-n]")) (marks[mark.dataset.n] ??= []).push(mark);
   const shown = () => all("tbody tr:not(.off)");
   let chosen = null;
 
@@ -86,16 +86,27 @@
 
   // One match is chosen: in the list, and on the pictures.
 
+  const tell = (row) => {
+    const known = all("td[data-title]:not(:empty)", row);
+    const words = known.map((cell) => `${cell.dataset.title} ${cell.textContent}`).join(", ");
+    const pictures = row.querySelector(".pictures").cloneNode(true).children;
+    one("about").replaceChildren(...pictures, `${row.dataset.n}: ${words}`);
+  };
+
   const choose = (row, focus = false) => {
     for (const part of all(".chosen")) part.classList.remove("chosen");
     for (const other of rows) other.tabIndex = other === row ? 0 : -1;
     chosen = row;
     row.classList.add("chosen");
-    if (focus) row.focus({ preventScroll: true });
-    row.scrollIntoView({ block: "nearest" });
+    if (focus) {
+      row.focus({ preventScroll: true });
+      row.scrollIntoView({ block: "nearest" });
+    }
+    tell(row);
     for (const mark of marks[row.dataset.n] ?? []) {
       mark.classList.add("chosen");
       mark.parentNode.append(mark); // above the others
+      if (!mark.querySelector(".box")) continue;
       const view = mark.closest(".view"), seen = view.getBoundingClientRect();
       const box = mark.querySelector(".box").getBoundingClientRect();
       view.scrollBy(
@@ -151,7 +162,8 @@
 
   const begin = () => {
     limits = [...new Set(rows.map(value))].sort((a, b) => (a < b ? -1 : 1));
-    slider.max = slider.value = limits.length;
+    slider.max = limits.length; // before the value, which it limits
+    slider.value = limits.length;
     filter();
   };
 

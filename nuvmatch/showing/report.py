@@ -223,7 +223,8 @@ def _map(
     if scores.shape not in shapes:
         wanted = " or ".join(map(str, shapes))
         raise ValueError(f"score_map has shape {scores.shape}; it must be {wanted}")
-    low, high = range_of(scores[np.newaxis])
+    known = scores[np.isfinite(scores)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     grey = as_picture(scores, "score_map", (low, high))
     levels, *opacity = (grey,) if grey.ndim == 2 else (grey[..., 0].copy(), grey[..., 3])
     picture = np.dstack([cv2.applyColorMap(levels, cv2.COLORMAP_VIRIDIS)[..., ::-1], *opacity])
