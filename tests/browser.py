@@ -22,9 +22,9 @@ _COMMAND = (
 
 
 def require_chromium():
-    """Skip where there is none; who has every check to do may not."""
+    """Skip where there is none, unless it is said that there must be one."""
     if shutil.which("chromium") is None:
-        if os.environ.get("CI"):
+        if "NUVMATCH_WITH_BROWSER" in os.environ:
             pytest.fail("there is no chromium: apt-get install chromium")
         pytest.skip("there is no chromium")
 

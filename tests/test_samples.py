@@ -110,6 +110,15 @@ def test_the_parts_on_a_tray_are_sorted(tmp_path, capsys):
     assert read_image(tmp_path / "tray.png").shape == (288, 480, 3)
 
 
+@pytest.mark.slow
+def test_results_are_shown_in_all_ways(tmp_path, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(SAMPLES)
+    load("show_results").main(tmp_path / "plots.png", tmp_path / "found.html")
+    assert capsys.readouterr().out == "5 matches are shown, the best at row 130, column 254\n"
+    assert read_image(tmp_path / "plots.png").shape == (1275, 1500, 4)
+    assert (tmp_path / "found.html").read_text("utf-8").count("<tr data-n") == 5
+
+
 def test_a_measure_of_ones_own_finds_the_template(capsys):
     load("own_measure").main()
     lines = capsys.readouterr().out.splitlines()
