@@ -204,6 +204,18 @@ def test_what_stands_at_matches_is_chosen():
         np.testing.assert_array_equal(io.read_image("found.png"), wanted)
 
 
+def test_greys_that_are_none_do_not_darken_what_is_shown():
+    raster = SCENE.astype(np.float32) / 255
+    raster[:5] = -9999
+    io.write_map("scene.tif", raster)
+    assert (
+        run("--nodata", "-9999", "--out", "found.png", "--labels", "none", scene="scene.tif") == 0
+    )
+    shown = io.read_image("found.png")[..., 1].astype(int)
+    assert not shown[:5].any()
+    assert abs(shown[20:28] - SCENE[20:28]).max() <= 2
+
+
 def test_without_what_reports_need_nothing_is_searched(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert run("--report", "x.html", scene="none.png") == 2

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .. import io
+from .._checks import where_data
 from ..finding import PRECISE
 from ..matcher import Matcher
 from ..measures import NAMED, NUV, Lowest, Measure, WindowToPattern, name_of
@@ -116,6 +118,7 @@ class _Seeker:
                 whole = upright.matcher.score_map(greys, image_mask=self._where["image_mask"])
             if options.map is not None and whole is not None:
                 io.write_map(options.map, whole)
+            scene = _without_nodata(scene, search)
             if options.out is not None:
                 io.write_picture(options.out, draw_matches(scene, matches, labels=options.labels))
             if options.report is not None:
@@ -186,6 +189,21 @@ def _check_locate(
 def _has_map(options: argparse.Namespace, templates: Sized) -> bool:
     """Whether one score map shows all that is searched."""
     return len(templates) == 1 and options.angles == [0.0] and options.scales == [1.0]
+
+
+def _without_nodata(scene: NDArray[Any], search: Search) -> NDArray[Any]:
+    """Return what is to be shown of a scene: greys that are none would take the range of others.
+
+    Bytes keep theirs, and alpha is at most 1.
+    """
+    channels = 1 if scene.ndim == 2 else scene.shape[2]
+    if scene.dtype == np.uint8 or channels in (2, 4):
+        return scene
+    planes = scene.reshape(*scene.shape[:2], channels).transpose(2, 0, 1)
+    data = where_data(planes, search._seekers[0].matcher._nodata)
+    if data is None:
+        return scene
+    return np.where(data if scene.ndim == 2 else data[..., np.newaxis], scene, np.float32(np.nan))
 
 
 def _check_outputs(

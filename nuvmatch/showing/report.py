@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import io
-from .._checks import as_greys, as_planes
+from .._checks import as_greys, as_opaque, as_planes, silence
 from .._version import __version__
 from ..results import Match, ToneCurve
 from .pixels import as_picture, as_png, cut_out, fitted, outline, range_of
@@ -171,19 +171,30 @@ class _Pattern:
         self.number = number
         self.name = "the template" if name is None else str(name)
         self.greys = as_greys(given, "template")
-        self.planes, _ = as_planes(self.greys, "template")
+        self.planes, alpha = as_planes(self.greys, "template")
         self.height, self.width = self.planes.shape[1:]
         self.uri = ""
+        with silence():
+            self._opaque = as_opaque(alpha, "template")
+        self._sought = self.planes
+        if alpha is not None and self._opaque is not None:
+            seen = self.planes[:, self._opaque]
+            if (seen.max(axis=1) == seen.min(axis=1)).all():  # an icon is sought by its alpha
+                self._sought = np.repeat(alpha[np.newaxis], len(self.planes), axis=0)
+                self._opaque = None
 
     def draw(self, side: int) -> None:
         self.uri = _uri(fitted(as_picture(self.greys, "template"), side))
 
     def through(self, curves: tuple[ToneCurve, ...]) -> NDArray[np.float64]:
         """Return what the curves make of it."""
-        planes = self.planes
+        planes = self._sought
         if len(curves) < len(planes):  # it was sought by its luminance
             planes = io.to_grey(np.dstack(list(planes)))[np.newaxis]
-        return np.stack([curve(plane) for curve, plane in zip(curves, planes, strict=True)])
+        shown = np.stack([curve(plane) for curve, plane in zip(curves, planes, strict=True)])
+        if self._opaque is not None:
+            shown[:, ~self._opaque] = np.nan
+        return shown
 
 
 def _side(limit: float, pictures: int) -> int:

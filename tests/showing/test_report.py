@@ -223,6 +223,24 @@ def test_colour_curves_are_applied_channel_by_channel(tmp_path):
     assert through.ndim == 2
 
 
+def test_what_of_a_template_does_not_count_is_not_seen_through_the_curve(tmp_path):
+    alpha = np.full(TEMPLATE.shape, 255, np.uint8)
+    alpha[:10] = 0
+    page = written(tmp_path / "a.html", SCENE, np.dstack([TEMPLATE, alpha]), MATCHES[:1])
+    through, cut = pictures(page, "img")
+    assert_array_equal(through[..., 3], alpha)
+    assert abs(through[10:, :, 0].astype(int) - cut[10:]).max() <= 2
+    # An icon of one colour is sought by its alpha.
+    icon = np.dstack([np.full_like(TEMPLATE, 9)] * 3 + [TEMPLATE * 2])
+    curve = ToneCurve((0.0, 255.0), (0.0, 63.75))
+    colour = np.dstack([SCENE] * 3)
+    page = written(
+        tmp_path / "b.html", colour, icon, [replace(MATCHES[0], tone_curves=(curve,) * 3)]
+    )
+    through, cut = pictures(page, "img")
+    assert abs(through[5:20].astype(int) - cut[5:20]).max() <= 4
+
+
 def test_a_large_image_is_reduced_and_places_are_not(tmp_path):
     large = np.zeros((5000, 8200), np.uint8)
     large[2000:3000, 4100:6150] = 200
