@@ -130,7 +130,9 @@
   for (const view of views) {
     view.addEventListener("keydown", (event) => {
       const way = { "+": "in", "=": "in", "-": "out", 0: "fit" }[event.key];
+      const pan = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
       if (way && !event.ctrlKey && !event.metaKey) zoomTo[way](view);
+      else if (event.shiftKey && pan[event.key]) view.scrollBy(...pan[event.key].map((d) => 80 * d));
       else step(event, false);
     });
   }

@@ -32,6 +32,7 @@ _SCENE, _MAP, _PATTERNS, _CUT_OUTS = 4.5e6, 1.5e6, 1e6, 7e6  # bytes of pictures
 _LARGEST, _SMALLEST = 256, 16  # pixels a side of a cut-out or template
 _PLOT = (32.0, 6.0, 84.0, 60.0)  # left, top, width and height within the picture of a curve
 _WHERE = ("row", "col", "height", "width", "score")
+_FORMATS = {"center_row": ".2f", "center_col": ".2f", "angle": ".2f", "scale": ".3f"}
 _PLAIN = Match(0, 0, 1, 1, 0.0).to_record()
 
 
@@ -287,7 +288,7 @@ def _row(
         "label": corners[0],
         "score": _sortable(match.score),
         "false_alarms": _sortable(match.false_alarms),
-        "cells": [(_sortable(record[key]), _readable(record[key])) for key in columns],
+        "cells": [(_sortable(record[key]), _readable(record[key], key)) for key in columns],
         "pictures": [
             (name, _uri(fitted(as_picture(np.dstack(list(shown)), name, ends), side)))
             for name, shown in pictures
@@ -306,13 +307,13 @@ def _sortable(value: Any) -> str:
     return str(int(value) if isinstance(value, (bool, np.bool_)) else value)
 
 
-def _readable(value: Any) -> str:
+def _readable(value: Any, key: str) -> str:
     if value is None:
         return ""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else ""
     if isinstance(value, (float, np.floating)):
-        return "cannot be told" if math.isinf(value) else f"{value:.4g}"
+        return "cannot be told" if math.isinf(value) else format(value, _FORMATS.get(key, ".4g"))
     return str(value)
 
 
