@@ -33,6 +33,7 @@ from .shifting import shifts
 
 if _TYPE_CHECKING:
     from . import batch, evaluation, io, out_of_core, showing  # noqa: F401
+    from .showing import report
 
 __all__ = [
     "MI",
@@ -60,6 +61,7 @@ __all__ = [
     "locate",
     "match_template",
     "nuv_score",
+    "report",
     "score",
     "score_map",
     "shifts",
@@ -78,4 +80,6 @@ def __getattr__(name: str) -> object:
     """Import what only some need when it is asked for."""
     if name in ("batch", "compat", "evaluation", "io", "out_of_core", "showing"):
         return _import_module(f".{name}", __name__)
+    if name == "report":
+        return _import_module(".showing", __name__).report
     raise AttributeError(f"module 'nuvmatch' has no attribute {name!r}")

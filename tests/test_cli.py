@@ -15,6 +15,7 @@ import tifffile
 import nuvmatch
 from nuvmatch import io
 from nuvmatch.cli import main
+from nuvmatch.showing import draw_matches
 
 SCENE = np.random.default_rng(3).integers(0, 256, (50, 60)).astype(np.uint8)
 PLACES = [(8, 10), (30, 40)]
@@ -195,6 +196,32 @@ def test_outputs_are_written():
     np.testing.assert_array_equal(np.load("scores.npy"), nuvmatch.score_map(SCENE, TEMPLATE))
 
 
+def test_what_stands_at_matches_is_chosen():
+    (match,) = nuvmatch.locate(SCENE, TEMPLATE)
+    for labels in ("none", "number", "score"):
+        assert run("--out", "found.png", "--labels", labels) == 0
+        wanted = draw_matches(SCENE, [match], labels=labels)
+        np.testing.assert_array_equal(io.read_image("found.png"), wanted)
+
+
+def test_greys_that_are_none_do_not_darken_what_is_shown():
+    raster = SCENE.astype(np.float32) / 255
+    raster[:5] = -9999
+    io.write_map("scene.tif", raster)
+    assert (
+        run("--nodata", "-9999", "--out", "found.png", "--labels", "none", scene="scene.tif") == 0
+    )
+    shown = io.read_image("found.png")[..., 1].astype(int)
+    assert not shown[:5].any()
+    assert abs(shown[20:28] - SCENE[20:28]).max() <= 2
+
+
+def test_without_what_reports_need_nothing_is_searched(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert run("--report", "x.html", scene="none.png") == 2
+    assert "pip install 'nuvmatch[report]'" in capsys.readouterr().err
+
+
 def test_alpha_of_the_template_is_its_mask(capsys):
     io.write_picture("scene3.png", np.dstack([SCENE] * 3))
     opaque = np.full(TEMPLATE.shape, 255, np.uint8)
@@ -263,6 +290,8 @@ def test_many_kinds_of_files_are_taken(kind, capsys):
         ([*PAIR, "--out", "scene.png"], "scene.png is named twice"),
         ([*PAIR, "--map", "./template.png"], "is named twice"),
         ([*PAIR, "--out", "a.png", "--map", "a.png"], "twice"),
+        ([*PAIR, "--report", "no/x.html"], "no is no folder"),
+        ([*PAIR, "--report", "x.txt"], "a name with .html"),
         (["bins", "template.png", "--out", "template.png"], "is named twice"),
         (["locate", "scene.png", "half.png"], "half.png cannot be decoded"),
         ([*PAIR, "--thresh", "1"], "--thresh"),
@@ -378,7 +407,7 @@ def test_bins_are_drawn(suffix, folder):
 def test_missing_matplotlib_is_named_in_one_line(monkeypatch, capsys, folder):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["bins", "template.png", "--out", "bins.png"]) == 2
-    assert "pip install matplotlib" in capsys.readouterr().err
+    assert "pip install 'nuvmatch[plot]'" in capsys.readouterr().err
     assert not (folder / "bins.png").exists()
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,10 +107,27 @@ def test_a_range_of_angles(capsys):
     assert (match["row"], match["col"], match["angle"]) == (10, 20, 0)
 
 
+def test_a_report_shows_several_templates_by_name_and_a_map_of_one():
+    colour = np.dstack([io.read_image("b.png")] * 3)
+    io.write_picture("b & c.png", colour)  # sought by its luminance
+    pair = ["a.png", "--template", "b & c.png"]
+    assert main(["locate", "scenes/first.png", *pair, "--report", "x.html"]) == 0
+    page = Path("x.html").read_text("utf-8")
+    assert "<h1>2 templates in first.png by nuv</h1>" in page
+    assert "b &amp; c.png, " in page
+    assert "Score map" not in page
+    for options, has_map in (([], True), (["--angles", "0,90"], False)):
+        assert main(["locate", "scenes/first.png", "a.png", "--report", "x.html", *options]) == 0
+        page = Path("x.html").read_text("utf-8")
+        assert "<h1>a.png in first.png by nuv</h1>" in page
+        assert ("Score map" in page) == has_map
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["scenes", "a.png", "--out", "x.png"], "one scene; there are 2"),
+        (["scenes", "a.png", "--report", "x.html"], "one scene; there are 2"),
         (["scenes/first.png", "a.png", "--template", "b.png", "--map", "x.npy"], "one template"),
         (["scenes/first.png", "a.png", "--angles", "all", "--map", "x.npy"], "one template"),
         (["scenes/first.png", "a.png", "--template", "b.png", "--mask", "a.png"], "there are 2"),

@@ -174,7 +174,7 @@ def test_a_result_that_fits_is_filled_and_another_is_left_alone(rng):
         assert_array_equal(found, expected)
         assert not result.any()
     for result in (cv2.UMat(expected), expected.tolist()):
-        with pytest.raises(TypeError, match="^result is .* must be a NumPy array"):
+        with pytest.raises(TypeError, match=r"^result is .* must be a NumPy array"):
             compat.matchTemplate(image, template, compat.TM_NUV, result)
     result = np.zeros((16, 17), np.float32)
     result.flags.writeable = False

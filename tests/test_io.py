@@ -10,8 +10,7 @@ import pytest
 import tifffile
 from numpy.testing import assert_array_equal
 
-from nuvmatch import NUV, Match, Matcher, Matches, io
-from nuvmatch.showing import draw_bins, draw_matches
+from nuvmatch import io
 
 RED = np.zeros((4, 5, 3), np.uint8)
 RED[..., 0] = 200
@@ -207,53 +206,3 @@ def test_a_failed_write_leaves_nothing_and_spoils_nothing(tmp_path, monkeypatch)
         io.write_picture(path, RED + 1)
     assert path.read_bytes() == before
     assert files(tmp_path) == ["x.png"]
-
-
-@pytest.mark.parametrize(
-    "image",
-    [
-        RED,
-        RED[..., 0],
-        np.dstack([RED, RED[..., :1]]),
-        RED.astype(np.uint16) * 257,
-        np.full((4, 5), np.nan),
-        np.float64([[0, np.inf], [1, 2]]),
-        RED.astype(bool),
-    ],
-)
-def test_any_image_becomes_a_picture_with_boxes(image):
-    picture = draw_matches(image, Matches([Match(0, 0, 2, 2, 0.1)]))
-    assert picture.shape == (*image.shape[:2], 3)
-    assert picture.dtype == np.uint8
-    untouched = image.copy()
-    draw_matches(image, Matches())
-    assert_array_equal(image, untouched)
-
-
-def test_cuts_are_drawn_between_the_bins(rng):
-    template = rng.integers(0, 256, (9, 9, 3)).astype(np.uint8)
-    bins = Matcher(template, NUV(bins=4)).bins
-    figure = draw_bins(template, bins)
-    assert len(figure.axes) == 3
-    for panel, cut in zip(figure.axes, bins, strict=True):
-        assert [line.get_xdata()[0] for line in panel.lines] == cut.edges[1:-1].tolist()
-        assert sum(bar.get_height() for bar in panel.patches) == 81
-    for other in (Matcher(template, "ncc").bins, bins[:1]):
-        with pytest.raises(ValueError, match=rf"bins for {len(other)} channels; .* has 3"):
-            draw_bins(template, other)
-
-
-def test_what_is_masked_out_is_not_drawn(rng):
-    template = rng.integers(0, 256, (9, 9)).astype(np.uint8)
-    mask = rng.random((9, 9)) < 0.7
-    (panel,) = draw_bins(template, Matcher(template, mask=mask).bins).axes
-    assert sum(bar.get_height() for bar in panel.patches) == mask.sum()
-
-
-def test_a_box_is_drawn_around_the_match():
-    picture = draw_matches(np.zeros((200, 200), np.uint8), Matches([Match(100, 50, 40, 60, 0.1)]))
-    ys, xs = np.nonzero(picture[..., 0])
-    inside = picture[102:138, 52:108]
-    assert (xs.min(), xs.max(), ys.max()) == (50, 109, 139)
-    assert ys.min() < 100  # the score stands above
-    assert not inside.any()

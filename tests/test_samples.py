@@ -119,6 +119,15 @@ def test_features_that_bend_the_target_are_selected(capsys):
     assert {"bmi", "s5"} <= set(re.findall(r"\w+", lines[3]))
 
 
+@pytest.mark.slow
+def test_results_are_shown_in_all_ways(tmp_path, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(SAMPLES)
+    load("show_results").main(tmp_path / "plots.png", tmp_path / "found.html")
+    assert capsys.readouterr().out == "5 matches are shown, the best at row 130, column 254\n"
+    assert read_image(tmp_path / "plots.png").shape == (1275, 1500, 4)
+    assert (tmp_path / "found.html").read_text("utf-8").count("<tr data-n") == 5
+
+
 def test_a_measure_of_ones_own_finds_the_template(capsys):
     load("own_measure").main()
     lines = capsys.readouterr().out.splitlines()

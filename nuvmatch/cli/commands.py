@@ -3,13 +3,16 @@
 import argparse
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .. import io
+from .._checks import where_data
 from ..finding import PRECISE
 from ..matcher import Matcher
 from ..measures import NAMED, NUV, Lowest, Measure, WindowToPattern, name_of
@@ -25,7 +28,8 @@ from ..scenes import (
     source_of,
 )
 from ..search import Search
-from ..showing import CHARTS, draw_bins, draw_matches, write_chart
+from ..showing import CHARTS, PAGES, check_report, draw_matches, plot_bins, write_chart
+from ..showing import report as write_report
 from ..tones.families import NAMED as FAMILIES
 from .reporting import (
     BAD_INPUT,
@@ -38,6 +42,7 @@ from .reporting import (
     report_bins,
     report_matches,
     say_error,
+    sought_in_words,
 )
 
 
@@ -106,13 +111,33 @@ def _seek(options: argparse.Namespace, seeker: Seeker, path: str, where: dict[st
         report.found.extend(Found(page.number, match) for match in matches)
         best = matches[:1] or _best(options, search, greys, where)
         report.best.extend(Found(page.number, match) for match in best)
-        if options.map is not None:
+        whole = None
+        shown = options.report is not None and _has_map(options, seeker.templates)
+        if options.map is not None or shown:
             (upright,) = search._seekers
             whole = upright.matcher.score_map(greys, image_mask=where["image_mask"])
+        if options.map is not None and whole is not None:
             io.write_map(options.map, whole)
-        if options.out is not None:
-            io.write_picture(options.out, draw_matches(page.pixels, matches))
+        _show(options, report, _without_nodata(page.pixels, search), seeker, matches, whole)
     return report
+
+
+def _show(
+    options: argparse.Namespace,
+    report: Report,
+    scene: NDArray[Any],
+    seeker: Seeker,
+    matches: Matches,
+    score_map: NDArray[Any] | None,
+) -> None:
+    """Write the picture and the page that are asked for."""
+    if options.out is not None:
+        io.write_picture(options.out, draw_matches(scene, matches, labels=options.labels))
+    if options.report is not None:
+        sought = {name: one.pixels for name, one in seeker.templates.items()}
+        scene_name = Path(report.scene).name
+        title = f"{sought_in_words(list(sought))} in {scene_name} by {options.measure}"
+        write_report(options.report, scene, sought, matches, score_map, title=title)
 
 
 def show_bins(options: argparse.Namespace) -> int:
@@ -123,7 +148,7 @@ def show_bins(options: argparse.Namespace) -> int:
     measure = NUV(**_given(options, "bins", "binning"))
     bins = Matcher(template, measure, nodata=sorted(nodata) or None).bins
     if options.out is not None:
-        write_chart(options.out, draw_bins(template, bins))
+        write_chart(options.out, plot_bins(template, bins))
     report_bins(options, bins, measure.binning)
     return FOUND
 
@@ -133,18 +158,44 @@ def _check_locate(
 ) -> None:
     """Refuse, before any work is done, what cannot be read or written together."""
     inputs = [*scenes, *templates, options.mask, options.image_mask]
-    outputs = [(options.out, io.PICTURES), (options.map, io.MAPS), (options.csv, (".csv",))]
+    outputs = [
+        (options.out, io.PICTURES),
+        (options.map, io.MAPS),
+        (options.csv, (".csv",)),
+        (options.report, PAGES),
+    ]
     io.check_outputs(outputs, [path for path in inputs if path not in (None, STANDARD_INPUT)])
-    if {options.out, options.map} != {None}:
+    if {options.out, options.map, options.report} != {None}:
         if options.page == "all":
-            raise ValueError("--out and --map show one page; choose it with --page N")
+            raise ValueError("--out, --map and --report show one page; choose it with --page N")
         if len(scenes) > 1:
-            raise ValueError(f"--out and --map show one scene; there are {len(scenes)}")
+            raise ValueError(f"--out, --map and --report show one scene; there are {len(scenes)}")
     if options.mask is not None and len(templates) > 1:
         raise ValueError(f"--mask is of one template; there are {len(templates)}")
-    posed = options.angles != [0.0] or options.scales != [1.0]
-    if options.map is not None and (posed or len(templates) > 1):
+    if options.report is not None:
+        check_report(options.report)
+    if options.map is not None and not _has_map(options, templates):
         raise ValueError("--map is of one template as it is, neither turned nor resized")
+
+
+def _has_map(options: argparse.Namespace, templates: Sized) -> bool:
+    """Whether one score map shows all that is searched."""
+    return len(templates) == 1 and options.angles == [0.0] and options.scales == [1.0]
+
+
+def _without_nodata(scene: NDArray[Any], search: Search) -> NDArray[Any]:
+    """Return what is to be shown of a scene: greys that are none would take the range of others.
+
+    Bytes keep theirs, and alpha is at most 1.
+    """
+    channels = 1 if scene.ndim == 2 else scene.shape[2]
+    if scene.dtype == np.uint8 or channels in (2, 4):
+        return scene
+    planes = scene.reshape(*scene.shape[:2], channels).transpose(2, 0, 1)
+    data = where_data(planes, search._seekers[0].matcher._nodata)
+    if data is None:
+        return scene
+    return np.where(data if scene.ndim == 2 else data[..., np.newaxis], scene, np.float32(np.nan))
 
 
 def _best(

@@ -10,6 +10,7 @@ from ..batch import TABLES
 from ..binning.rules import RULES
 from ..finding import PRECISE
 from ..measures import BINNERS, NAMED
+from ..showing import LABELS, PAGES
 from ..tones.families import NAMED as FAMILIES
 from .batching import batch
 from .benching import add_bench
@@ -295,6 +296,18 @@ def _add_outputs(parser: argparse.ArgumentParser, picture: str, score_map: str =
         parser.add_argument("--map", metavar="FILE", help=score_map)
         parser.add_argument(
             "--csv", metavar="FILE", help="save all matches of all scenes as one table"
+        )
+        parser.add_argument(
+            "--report",
+            metavar="FILE",
+            help="show all that is known of the matches on one page for a browser: "
+            f"{', '.join(PAGES)} (needs nuvmatch[report])",
+        )
+        parser.add_argument(
+            "--labels",
+            choices=LABELS,
+            default=LABELS[0],
+            help="what stands at each match in the picture of --out (default score)",
         )
 
 

@@ -104,10 +104,14 @@ def _as_record(options: argparse.Namespace, found: Found) -> dict[str, Any]:
     return {"page": found.page, **record} if options.page else record
 
 
+def sought_in_words(templates: Sequence[str]) -> str:
+    """Name the template, or say how many there are."""
+    return templates[0] if len(templates) == 1 else f"{len(templates)} templates"
+
+
 def _as_table(options: argparse.Namespace, report: Report) -> str:
     scene = Path(report.scene).name
-    single = len(report.templates) == 1
-    sought = report.templates[0] if single else f"{len(report.templates)} templates"
+    single, sought = len(report.templates) == 1, sought_in_words(report.templates)
     best = report.lowest
     if best is None:
         return f"{sought} cannot be sought in {scene}: every window is {_reasons(options)}"

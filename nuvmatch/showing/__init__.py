@@ -1,5 +1,36 @@
-"""Pictures of results: it reads them, and makes none."""
+"""Results as pictures, plots and pages: it reads them, and makes none."""
 
-from .plots import CHARTS, draw_bins, draw_matches, write_chart
+from .overlay import LABELS, draw_matches
+from .plots import (
+    CHARTS,
+    plot_bins,
+    plot_matches,
+    plot_measures,
+    plot_presence,
+    plot_roc,
+    plot_score_map,
+    plot_shifts,
+    plot_slices,
+    plot_tone_curves,
+    write_chart,
+)
+from .report import PAGES, check_report, report
 
-__all__ = ["CHARTS", "draw_bins", "draw_matches", "write_chart"]
+__all__ = [
+    "CHARTS",
+    "LABELS",
+    "PAGES",
+    "check_report",
+    "draw_matches",
+    "plot_bins",
+    "plot_matches",
+    "plot_measures",
+    "plot_presence",
+    "plot_roc",
+    "plot_score_map",
+    "plot_shifts",
+    "plot_slices",
+    "plot_tone_curves",
+    "report",
+    "write_chart",
+]
