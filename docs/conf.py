@@ -18,7 +18,7 @@ html_title = "nuvmatch"
 html_show_sourcelink = False
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
 
-# Pages are Markdown, and those of the long runs link to their tables, which are no part of the tree.
+# Pages of the long runs link to their tables, which are no part of the tree.
 myst_heading_anchors = 3
 suppress_warnings = ["toc.not_included"]
 
