@@ -1,6 +1,11 @@
 """How Sphinx builds these pages: ``sphinx-build -W -n -b html docs build/docs``."""
 
+import sys
+from pathlib import Path
+
 import nuvmatch
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "nuvmatch"
 version = release = nuvmatch.__version__
@@ -10,6 +15,7 @@ extensions = [
     "sphinx.ext.doctest",
     "numpydoc",
     "myst_parser",
+    "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_templates", "figures"]
 
@@ -29,6 +35,19 @@ numpydoc_show_class_members = False
 templates_path = ["_templates"]
 # Arguments that are also attributes of their class, or of a module.
 nitpick_ignore = [("py:obj", name) for name in ("base", "high", "low", "offset", "samples")]
+# Every sample is run, but the one that writes into the folder of samples.
+sphinx_gallery_conf = {
+    "examples_dirs": "../samples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/(?!make_scenes)\w+\.py$",
+    "image_scrapers": ("gallery_pictures.pictures",),
+    "reset_argv": "gallery_pictures.arguments",
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 3600,
+}
+
 doctest_global_setup = "from nuvmatch import *"
 
 
