@@ -14,6 +14,7 @@ from nuvmatch.io import read_image
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *ROOT.glob("docs/api/*.md")]
+BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 
 
@@ -32,7 +33,7 @@ def python_of(page):
 
 def anchors_of(page):
     """Headings, as links to them are written."""
-    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text_of(page), flags=re.S), re.M)
+    headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", text_of(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
@@ -45,11 +46,11 @@ def test_the_readme_fits_a_few_screens():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files_and_headings(page):
-    for target, anchor in LINK.findall(text_of(page)):
+    for target, anchor in LINK.findall(BLOCK.sub("", text_of(page))):
         if re.match(r"\w+:", target):
             continue
         path = page.parent / target if target else page
-        assert path.exists(), target
+        assert path.exists() or target == "gallery/index.rst", target  # that is made of samples
         if anchor:
             assert anchor in anchors_of(path), f"{target}#{anchor}"
 
@@ -63,9 +64,30 @@ def test_every_page_is_in_the_tree(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_nothing_of_one_machine_is_told(page):
-    told = re.findall(r"/(?:tmp|root|home|work|Users)/\S*|localhost|\b(?:\d+\.){3}\d+:\d+|index-url",
-                      text_of(page))  # fmt: skip
-    assert told == []
+    folders = r"/(?:tmp|root|home|work|Users)/\S*"
+    hosts = r"localhost|(?:\d+\.){3}\d+:\d+|index-url"
+    assert re.findall(f"{folders}|{hosts}", text_of(page)) == []
+
+
+def marked(page, name):
+    """A table that `benchmarks.readme` writes."""
+    return text_of(page).split(f"<!-- {name}: begin -->\n")[1].split(f"\n<!-- {name}: end -->")[0]
+
+
+def test_the_same_times_stand_in_the_readme_and_on_its_page():
+    assert marked(ROOT / "README.md", "speed") == marked(ROOT / "docs" / "speed.md", "speed")
+
+
+@pytest.mark.bench
+@pytest.mark.compiled
+def test_tables_are_made_of_the_results_that_are_kept():
+    from benchmarks import readme
+
+    assert marked(ROOT / "README.md", "detection") == readme.location_rates(readme.IN_SHORT)
+    choosing = ROOT / "docs" / "choosing.md"
+    assert marked(choosing, "detection") == readme.location_rates()
+    assert marked(choosing, "hit rates") == readme.hit_rates()
+    assert marked(choosing, "compare") == readme.sample_output("compare_measures")
 
 
 @pytest.mark.compiled
