@@ -1,4 +1,4 @@
-"""Write the numbers of README.md anew, from what the commands named beside them print.
+"""Write the numbers of README.md and of pages beside it anew: what the commands named there print.
 
 python -m benchmarks.readme
 """
@@ -14,6 +14,7 @@ from . import binning, speed
 from .reporting import escape
 
 ROOT = Path(__file__).resolve().parents[1]
+IN_SHORT = ["NCC", "|NCC|", "MI", "nuv", "nuv_adaptive", "MI, 16 bins, symmetric", "auto"]
 
 
 def sample_output(name):
@@ -39,38 +40,45 @@ def hit_rates():
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def location_rates():
-    """Of the run that docs/detection.md tells of."""
+def location_rates(measures=None):
+    """Of the run that docs/detection.md tells of; of some measures only."""
     results = json.loads((ROOT / "docs" / "detection" / "results.json").read_text("utf-8"))
     lines = ["| measure | changes of tones | real pairs |", "|---|---:|---:|"]
     for row in results["measures"]:
+        if measures and row["measure"] not in measures:
+            continue
         real = "" if row["real"] is None else f"{row['real']:.3f}"
         lines.append(f"| {escape(row['measure'])} | {row['changes']:.3f} | {real} |")
     return "\n".join(lines)
 
 
-def replace(readme, name, text):
-    """Put text between the marks of that name."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    before, rest = readme.split(begin)
-    return f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
+def replace(name, tables):
+    """Put each table of a page between the marks of its name."""
+    path = ROOT / name
+    page = path.read_text("utf-8")
+    for mark, table in tables.items():
+        begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+        before, rest = page.split(begin)
+        page = f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
+    path.write_text(page, "utf-8")
 
 
 def main(arguments=None):
     argparse.ArgumentParser(prog="python -m benchmarks.readme", description=__doc__).parse_args(
         arguments
     )
-    path = ROOT / "README.md"
-    readme = path.read_text()
-    readme = replace(readme, "compare", sample_output("compare_measures"))
-    readme = replace(readme, "detection", location_rates())
-    readme = replace(readme, "hit rates", hit_rates())
-    times, _ = binning.run()
-    readme = replace(readme, "binning", binning.table(times))
+    bin_times, _ = binning.run()
     times = speed.run(["sizes", "locate"], rounds=9, fast_heap=True)
-    readme = replace(readme, "speed", speed.table(times))
-    readme = replace(readme, "locate", speed.table_of_locate(times))
-    path.write_text(readme)
+    maps = speed.table(times)
+    replace("README.md", {"detection": location_rates(IN_SHORT), "speed": maps})
+    replace("docs/speed.md", {"speed": maps, "locate": speed.table_of_locate(times)})
+    choosing = {
+        "detection": location_rates(),
+        "compare": sample_output("compare_measures"),
+        "hit rates": hit_rates(),
+        "binning": binning.table(bin_times),
+    }
+    replace("docs/choosing.md", choosing)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
-"""NCC against MI against nUV on one scene whose tones changed in no monotone way.
+"""Compare measures
+================
 
-python samples/compare_measures.py
+NCC against MI against nUV on one scene whose tones changed in no monotone way.
+
+    python samples/compare_measures.py
 """
 
 from pathlib import Path

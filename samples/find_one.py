@@ -1,6 +1,9 @@
-"""Find one template in a scene whose tones have changed, and draw both.
+"""Find one template
+=================
 
-python samples/find_one.py [PICTURE]
+In a scene whose tones have changed; and draw both.
+
+    python samples/find_one.py [PICTURE]
 """
 
 import sys

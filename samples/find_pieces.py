@@ -1,9 +1,12 @@
-"""Find the pieces on a chess board, white and black ones by one template each.
+"""Find the pieces on a chess board
+================================
+
+White and black ones, by one template each.
 
 A template has alpha, so that the square that a piece stands on does not count. A black piece is
 a white one with its tones swapped: to nUV these are the same, and the sign of `Match.gain` tells.
 
-python samples/find_pieces.py [PICTURE]
+    python samples/find_pieces.py [PICTURE]
 """
 
 import sys

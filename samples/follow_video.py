@@ -1,6 +1,9 @@
-"""Follow a pattern through a video that it makes itself: it moves, dims, is hidden, and returns.
+"""Follow a pattern through a video
+================================
 
-python samples/follow_video.py
+It makes the video itself: what is followed moves, dims, is hidden, and returns.
+
+    python samples/follow_video.py
 """
 
 import tempfile

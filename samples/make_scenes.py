@@ -1,4 +1,7 @@
-"""Make the scenes and templates of this folder from its photographs.
+"""Make the scenes
+===============
+
+And templates, from the photographs of this folder.
 
 Every template is cut from an original photograph, and every scene is that photograph
 re-toned: where the template lies is known, what greys it has there is not.

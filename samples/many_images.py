@@ -1,6 +1,9 @@
-"""Prepare a template once and seek it in several images.
+"""Search several images
+=====================
 
-python samples/many_images.py
+Prepare a template once and seek it in several images.
+
+    python samples/many_images.py
 """
 
 from pathlib import Path

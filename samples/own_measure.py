@@ -1,6 +1,9 @@
-"""A measure of one's own, alone and beside another; and the peaks of a map from anywhere.
+"""A measure of one's own
+======================
 
-python samples/own_measure.py
+Alone and beside another; and the peaks of a map from anywhere.
+
+    python samples/own_measure.py
 """
 
 from dataclasses import dataclass

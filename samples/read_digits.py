@@ -1,11 +1,14 @@
-"""Read a seven-segment display by ten templates that compete for each place.
+"""Read a display
+==============
+
+Of seven segments, by ten templates that compete for each place.
 
 The templates are dark digits on light ground; the display shines, is dim on the left and inverted
 on the right, lit unevenly and noisy. A 0, 6 or 9 lies wholly within an 8: each of them matches
 there, but less well than the 8, which therefore takes the place. Digits and ground are two greys,
 so two bins do, and the least is left for noise to fit. Points are not sought.
 
-python samples/read_digits.py [PICTURE]
+    python samples/read_digits.py [PICTURE]
 """
 
 import sys

@@ -1,6 +1,9 @@
-"""Show how one image is shifted against another of other tones, chip by chip.
+"""Show shifts
+===========
 
-python samples/show_shifts.py [shifts.png]
+How one image is shifted against another of other tones, chip by chip.
+
+    python samples/show_shifts.py [shifts.png]
 """
 
 import sys

@@ -1,9 +1,12 @@
-"""Sort the parts on a tray: which is where, and how it is turned.
+"""Sort parts on a tray
+====================
+
+Which part is where, and how it is turned.
 
 Parts lie at any angle, some brighter than the tray and some darker, under uneven light. Masks let
 a part and a rim of the tray around it count, and no more: what lies further off may be another.
 
-python samples/sort_parts.py [PICTURE]
+    python samples/sort_parts.py [PICTURE]
 """
 
 import math

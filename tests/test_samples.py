@@ -166,13 +166,3 @@ def test_the_command_line_finds_every_template(scene, template, capsys):
     row, col, height, width = load("make_scenes").TEMPLATES[template][1:]
     fields = capsys.readouterr().out.splitlines()[2].split()
     np.testing.assert_array_equal(np.array(fields[1:5], int), [row, col, height, width])
-
-
-def test_the_readme_example_runs_and_prints_what_it_says(monkeypatch, capsys):
-    root = SAMPLES.parent
-    monkeypatch.chdir(root)
-    blocks = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
-    code = "\n".join(blocks)
-    exec(compile(code, "README.md", "exec"), {})
-    said = re.search(r"print\(.*\)  # (\d.*)", code).group(1)
-    assert capsys.readouterr().out.splitlines()[0] == said
