@@ -41,10 +41,7 @@ def at_least(least):
 
 
 def write_tables(folder, tables, run):
-    """Leave each table as CSV and Markdown, and all with what is told of the run as JSON."""
-    for name, table in tables.items():
-        write_text(folder / f"{name}.csv", table.to_csv(index=False, float_format="%.6g"))
-        write_text(folder / f"{name}.md", numbers_as_markdown(table) + "\n")
+    """Leave all tables, and what is told of the run, as JSON."""
     text = json.dumps({**run, **as_records(tables)}, indent=1, ensure_ascii=False)
     write_text(folder / "results.json", text + "\n")
 
@@ -72,13 +69,12 @@ def as_records(tables):
 
 
 def write_figures(folder, figures):
-    """Leave each figure as PNG and SVG."""
+    """Leave each figure as SVG."""
     with mpl.rc_context({"svg.hashsalt": "nuvmatch"}):  # equal figures make equal files
         for name, figure in figures.items():
-            for kind, metadata in {"png": {}, "svg": {"Date": None}}.items():
-                file = io.BytesIO()
-                figure.savefig(file, format=kind, dpi=120, metadata=metadata)
-                write_whole(folder / f"{name}.{kind}", file.getvalue())
+            file = io.BytesIO()
+            figure.savefig(file, format="svg", metadata={"Date": None})
+            write_whole(folder / f"{name}.svg", file.getvalue())
 
 
 def render(template, **values):
@@ -100,10 +96,6 @@ def write_text(path, text):
 def markdown(columns):
     """A table of texts, as they are."""
     return escaped(pd.DataFrame(columns)).to_markdown(index=False, disable_numparse=True)
-
-
-def numbers_as_markdown(table):
-    return escaped(table).to_markdown(index=False, floatfmt=".4g")
 
 
 def escaped(table):

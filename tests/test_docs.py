@@ -2,10 +2,12 @@
 
 import ast
 import contextlib
+import importlib
 import importlib.util
 import io
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -72,6 +74,36 @@ def test_nothing_of_one_machine_is_told(page):
 def marked(page, name):
     """A table that `benchmarks.readme` writes."""
     return text_of(page).split(f"<!-- {name}: begin -->\n")[1].split(f"\n<!-- {name}: end -->")[0]
+
+
+def listed_in_the_api():
+    """Names by module, as the page lists them."""
+    found = {}
+    module = None
+    for line in text_of(ROOT / "docs" / "api" / "index.md").splitlines():
+        if named := re.match(r"\.\. (?:currentmodule|automodule):: (\S+)", line):
+            module = named[1]
+        elif re.match(r"   \w", line):
+            found.setdefault(module, set()).add(line.strip())
+    return found
+
+
+ROOMS = ["nuvmatch"] + [
+    f"nuvmatch.{name}" for name in ("binning", "io", "out_of_core", "showing", "theory", "tones")
+]
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_all_that_is_public_is_in_the_api(name):
+    room = importlib.import_module(name)
+    public = {
+        name
+        for name in getattr(room, "__all__", None) or vars(room)
+        if not name.startswith("_") and not isinstance(getattr(room, name), ModuleType)
+    }
+    if not hasattr(room, "__all__"):
+        public = {n for n in public if getattr(getattr(room, n), "__module__", "") == name}
+    assert listed_in_the_api()[name] == public
 
 
 def test_the_same_times_stand_in_the_readme_and_on_its_page():

@@ -3,11 +3,10 @@
     python -m benchmarks.detection [--trials 240] [--seed 0] [--jobs N] [--quick] [--out DIR]
     python -m benchmarks.detection --tune [--trials 60]
 
-Leaves DIR/detection.md, and in DIR/detection/ each table as Markdown and CSV, all of them as
-JSON, and each figure as PNG and SVG. What was done is kept in the cache: interrupted, the
-same command goes on where it was. With --tune it prints, for photographs that the table is not
-made of, location rates of "nuv_adaptive" by the penalty of a curve, and of measures by the
-pixels that a bin holds at least.
+Leaves DIR/detection.md, and in DIR/detection/ all tables as JSON and each figure as SVG. What was
+done is kept in the cache: interrupted, the same command goes on where it was. With --tune it
+prints, for photographs that the table is not made of, location rates of "nuv_adaptive" by the
+penalty of a curve, and of measures by the pixels that a bin holds at least.
 """
 
 import sys

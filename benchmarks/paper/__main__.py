@@ -2,9 +2,8 @@
 
     python -m benchmarks.paper [--cases 5000] [--seed 0] [--jobs N] [--quick] [--out DIR]
 
-Leaves DIR/paper.md, and in DIR/paper/ each table as Markdown and CSV, all of them as JSON,
-and each figure as PNG and SVG. What was scored is kept in the cache: interrupted, the same
-command goes on where it was.
+Leaves DIR/paper.md, and in DIR/paper/ all tables as JSON and each figure as SVG. What was scored
+is kept in the cache: interrupted, the same command goes on where it was.
 """
 
 import sys

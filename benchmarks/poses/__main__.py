@@ -2,7 +2,7 @@
 
     python -m benchmarks.poses [--trials 200] [--seed 0] [--jobs N] [--quick] [--out DIR]
 
-Leaves DIR/poses.md, and in DIR/poses/ each table as Markdown and CSV, and all of them as JSON.
+Leaves DIR/poses.md, and in DIR/poses/ all tables as JSON.
 What was done is kept in the cache: interrupted, the same command goes on where it was. Times of
 whole searches are taken at the end, by this process alone.
 """

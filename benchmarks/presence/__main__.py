@@ -2,10 +2,10 @@
 
     python -m benchmarks.presence [--trials 400] [--seed 0] [--jobs N] [--quick] [--out DIR]
 
-Leaves DIR/presence.md and DIR/threshold.md, and in DIR/presence/ each table as Markdown and
-CSV, all of them as JSON, and each figure as PNG and SVG. What was done is kept in the cache:
-interrupted, the same command goes on where it was. Times are taken at the end, by this process
-alone; --times takes them anew, and leaves all else as it is in DIR.
+Leaves DIR/presence.md and DIR/threshold.md, and in DIR/presence/ all tables as JSON and each
+figure as SVG. What was done is kept in the cache: interrupted, the same command goes on where it
+was. Times are taken at the end, by this process alone; --times takes them anew, and leaves all
+else as it is in DIR.
 """
 
 import sys

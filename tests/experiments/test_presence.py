@@ -89,14 +89,14 @@ def test_times_are_taken_anew_and_all_else_stays(quick):
 
 
 def test_every_kind_has_every_measure(quick):
-    false = pd.read_csv(quick / "presence" / "false.csv")
-    absent = false[(false["search"] == "absent") & (false["nominal"] == 1)]
+    false = read_tables(quick / "presence")[0]["false"]
+    absent = false[(false["search"] == "absent") & (false["nominal"] == "1")]
     assert set(absent["measure"]) == {*MEASURES, OWN}
     for measure, group in absent.groupby("measure"):
         trials = group.set_index("kind")["trials"]
         assert set(trials.index) == {"all", *KINDS}
         assert (trials[list(KINDS)] == (3 if measure == AUTO else QUICK)).all()
-    there = pd.read_csv(quick / "presence" / "true.csv")
+    there = read_tables(quick / "presence")[0]["true"]
     easy = there[(there["kind"] == "skies") & (there["search"] == "present")]
     assert (easy["best"] >= 0.8).all()
 
