@@ -271,10 +271,11 @@ def test_what_is_padded_is_the_image(measure, channels, rng):
 def test_large_whole_numbers_keep_their_digits_when_padded(rng):
     image = 2**60 + rng.integers(0, 9, (12, 13))
     template = image[3:8, 4:8]
-    padded = np.pad(image, [(2, 2), (2, 1)], "edge")
-    expected = 1 - naive.ncc_map(padded - 2**60, template - 2**60)
-    found = compat.match_template(image, template, True, "edge", measure="ncc")
-    assert_allclose(found, expected, rtol=0, atol=1e-9)
+    for mode, options in (("edge", {}), ("constant", {"constant_values": 2**60 + 3})):
+        padded = np.pad(image, [(2, 2), (2, 1)], mode, **options)
+        expected = 1 - naive.ncc_map(padded - 2**60, template - 2**60)
+        found = compat.match_template(image, template, True, mode, measure="ncc", **options)
+        assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
