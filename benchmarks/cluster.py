@@ -36,16 +36,16 @@ STATUS = Path("/proc/self/status")
 
 @cache
 def photograph():
-    return 257 * make_image((PIECE + 500, PIECE + 500)).astype(np.uint16)
+    return 200 * make_image((PIECE + 500, PIECE + 500)).astype(np.uint16)
 
 
 def piece(block_info=None):
-    """Another part of the photograph for each piece, darker by a little."""
+    """Another part of the photograph for each piece, brighter by a little."""
     ends = block_info[None]["array-location"]
     row, col = (first // PIECE for first, _ in ends)
     top, left = 37 * row % 500, 53 * col % 500
     height, width = (stop - first for first, stop in ends)
-    return photograph()[top : top + height, left : left + width] - np.uint16(row + 7 * col)
+    return photograph()[top : top + height, left : left + width] + np.uint16(row + 7 * col)
 
 
 def make_lazily(side):
@@ -105,8 +105,8 @@ def search(client, side, template):
 
 def cost_of_tasks(client):
     """Seconds by the clock for a block that is next to no work."""
-    image = da.from_array(photograph()[:SMALL, :SMALL] >> 8, chunks=64).astype(np.uint8).persist()
-    matcher = Matcher(photograph()[100:108, 100:108].astype(np.uint8))
+    image = da.from_array(photograph()[:SMALL, :SMALL] // 200, chunks=64).astype(np.uint8).persist()
+    matcher = Matcher((photograph()[100:108, 100:108] // 200).astype(np.uint8))
     held, blocks.WINDOWS_HELD = blocks.WINDOWS_HELD, FEW_WINDOWS
     try:
         out_of_core.locate(image[:256, :256], matcher, max_matches=2)
