@@ -89,8 +89,11 @@ def listed_in_the_api():
 
 
 ROOMS = ["nuvmatch"] + [
-    f"nuvmatch.{name}" for name in ("binning", "io", "out_of_core", "showing", "theory", "tones")
-]
+    f"nuvmatch.{name}"
+    for name in (
+        "batch", "binning", "evaluation", "io", "out_of_core", "showing", "theory", "tones",
+    )
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ROOMS)
