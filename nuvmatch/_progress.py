@@ -82,7 +82,7 @@ def bar(**settings: Any) -> Iterator[Tell]:
         from tqdm import tqdm
     except ImportError as error:
         raise ImportError("progress bars need tqdm: pip install 'nuvmatch[io]'") from error
-    with tqdm(total=1, unit="part", **settings) as shown:
+    with tqdm(**{"total": 1, "unit": "part", **settings}) as shown:
 
         def tell(done: int, parts: int) -> None:
             shown.total = parts

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+collect_ignore = ["typing/user_code.py"]  # read by type checkers, run by nobody
+
 settings.register_profile("nightly", deadline=None, max_examples=2000)
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("ci")

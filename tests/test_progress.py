@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import nuvmatch
+import nuvmatch.cli
 from nuvmatch import Matcher, Search, locate
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (400, 500), dtype=np.uint8)
@@ -84,3 +85,37 @@ def test_a_bar_needs_tqdm(monkeypatch):
 def test_anything_else_is_refused(progress):
     with pytest.raises(TypeError, match=r"progress is .*it must be True, or called with"):
         locate(IMAGE, TEMPLATE, progress=progress)
+
+
+# On the command line
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, image in (("scene.png", IMAGE), ("template.png", TEMPLATE)):
+        nuvmatch.io.write_picture(tmp_path / name, np.repeat(image[..., None], 3, axis=2))
+    return [str(tmp_path / "scene.png"), str(tmp_path / "template.png")]
+
+
+def test_the_command_line_shows_parts_of_one_scene_and_number_of_several(files, capsys):
+    scene, template = files
+    assert nuvmatch.cli.main(["locate", scene, template, "--progress", "--threshold", "0.5"]) == 0
+    assert "10/10" in capsys.readouterr().err
+    assert nuvmatch.cli.main(["locate", scene, scene, template, "--progress"]) == 0
+    said = capsys.readouterr().err
+    assert "2/2" in said
+    assert "scene" in said
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_it_shows_nothing_unasked_where_nobody_looks(files, quiet, capsys):
+    assert nuvmatch.cli.main(["locate", *files, *quiet]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bar_that_is_asked_for_needs_tqdm(files, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert nuvmatch.cli.main(["locate", *files]) == 0
+    capsys.readouterr()
+    assert nuvmatch.cli.main(["locate", *files, "--progress"]) == 2
+    assert "pip install 'nuvmatch[io]'" in capsys.readouterr().err

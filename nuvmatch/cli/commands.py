@@ -3,7 +3,8 @@
 import argparse
 import math
 import warnings
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import io
 from .._checks import where_data
+from .._progress import Tell, bar
 from ..finding import PRECISE
 from ..matcher import Matcher
 from ..measures import NAMED, NUV, Lowest, Measure, WindowToPattern, name_of
@@ -45,6 +47,8 @@ from .reporting import (
     sought_in_words,
 )
 
+_SOON = 2  # seconds, in which nobody asks how far it is
+
 
 def locate(options: argparse.Namespace) -> int:
     """Seek templates in scenes, and report where they are."""
@@ -60,14 +64,18 @@ def locate(options: argparse.Namespace) -> int:
     where = {"image_mask": read_mask(options.image_mask), "region": options.region}
     reports: list[Report] = []
     failed = False
-    for path in _with_progress(scenes):
-        try:
-            reports.append(_seek(options, seeker, path, where))
-        except ERRORS as error:
-            if len(scenes) == 1:
-                raise
-            say_error(error, path)
-            failed = True
+    with _progress(options, len(scenes)) as tell:
+        one = tell if len(scenes) == 1 else None
+        for number, path in enumerate(scenes, 1):
+            try:
+                reports.append(_seek(options, seeker, path, {**where, "progress": one}))
+            except ERRORS as error:
+                if len(scenes) == 1:
+                    raise
+                say_error(error, path)
+                failed = True
+            if one is None and tell is not None:
+                tell(number, len(scenes))
     if options.csv is not None:  # first: whoever reads what is printed may stop
         io.write_whole(options.csv, as_csv(reports).encode())
     report_matches(options, reports)
@@ -76,14 +84,20 @@ def locate(options: argparse.Namespace) -> int:
     return FOUND if any(report.found for report in reports) else NOTHING
 
 
-def _with_progress(scenes: Sequence[str]) -> Iterable[str]:
-    """Show how far it is, where there are several and a person looks."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return scenes
-    shown: Iterable[str] = tqdm(scenes, disable=None if len(scenes) > 1 else True, unit="scene")
-    return shown
+@contextmanager
+def _progress(options: argparse.Namespace, scenes: int) -> Iterator[Tell | None]:
+    """Show how far it is, in scenes or in parts of the only one: to a person, if it takes long."""
+    shown: dict[str, Any] = {}
+    if not options.progress:
+        shown = {"disable": True if options.quiet else None, "delay": _SOON}
+    with ExitStack() as stack:
+        tell = None
+        try:
+            tell = stack.enter_context(bar(unit="scene" if scenes > 1 else "part", **shown))
+        except ImportError:
+            if options.progress:
+                raise
+        yield tell
 
 
 def _scenes_and_templates(options: argparse.Namespace) -> tuple[list[str], list[str]]:

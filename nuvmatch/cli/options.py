@@ -67,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     _add_binning(seek)
     _add_search(seek)
     _add_poses(seek)
+    _add_progress(seek)
     _add_outputs(
         seek,
         f"draw the matches on the scene: {', '.join(io.PICTURES)}",
@@ -137,9 +138,7 @@ def _add_batch(commands: Any) -> None:
         "--retry", action="store_true", help="search again what failed, though it has not changed"
     )
     many.add_argument("--json", action="store_true", help="print the summary as JSON")
-    many.add_argument(
-        "--progress", action="store_true", help="show it even where stderr is no terminal"
-    )
+    _add_progress(many)
     _add_pixels(many)
     _add_measure(many)
     _add_binning(many)
@@ -265,6 +264,14 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         metavar="precise",
         help="tell centers to a fraction of a pixel, with their standard deviation: by scores, or "
         "precisely by pixels",
+    )
+
+
+def _add_progress(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--progress",
+        action="store_true",
+        help="show how far it is, as it is where a person looks on and it takes its time",
     )
 
 
