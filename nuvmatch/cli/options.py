@@ -15,6 +15,7 @@ from ..tones.families import NAMED as FAMILIES
 from .batching import batch
 from .benching import add_bench
 from .commands import locate, show_bins
+from .comparing import add_compare
 from .reporting import BAD_INPUT
 
 _ANGLES_ALLOWED = 100_000
@@ -86,6 +87,7 @@ def parser() -> argparse.ArgumentParser:
     _add_binning(bins)
     _add_outputs(bins, "draw the histogram with the cuts, PNG or SVG (needs nuvmatch[plot])")
     bins.set_defaults(run=show_bins)
+    add_compare(commands, _count, _score)
     add_bench(commands)
     return whole
 

@@ -1,5 +1,6 @@
 """Results as pictures, plots and pages: it reads them, and makes none."""
 
+from .comparison import plot_location_roc, plot_rates, write_comparison
 from .overlay import LABELS, draw_matches
 from .plots import (
     CHARTS,
@@ -23,9 +24,11 @@ __all__ = [
     "check_report",
     "draw_matches",
     "plot_bins",
+    "plot_location_roc",
     "plot_matches",
     "plot_measures",
     "plot_presence",
+    "plot_rates",
     "plot_roc",
     "plot_score_map",
     "plot_shifts",
@@ -33,4 +36,5 @@ __all__ = [
     "plot_tone_curves",
     "report",
     "write_chart",
+    "write_comparison",
 ]

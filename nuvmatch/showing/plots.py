@@ -45,7 +45,7 @@ def plot_score_map(
     -------
     matplotlib.axes.Axes
     """
-    ax = _axes(ax)
+    ax = new_axes(ax)
     shown = ax.imshow(as_greys(score_map, "score_map"), cmap="viridis")
     cast("Figure", ax.get_figure()).colorbar(shown, ax=ax, label="score (0 is perfect)")
     cols, rows = [m.col for m in matches], [m.row for m in matches]
@@ -72,7 +72,7 @@ def plot_matches(
     matplotlib.axes.Axes
     """
     one_of(labels, "labels", LABELS)
-    ax = _axes(ax)
+    ax = new_axes(ax)
     ax.imshow(as_picture(image, "image"), cmap="gray", vmin=0, vmax=255)
     for number, match in reversed(list(enumerate(matches, 1))):
         corners = outline(match) - 0.5  # pixels have their centers at whole numbers
@@ -107,7 +107,7 @@ def plot_bins(template: ArrayLike, bins: Sequence[Binning], *, ax: Axes | None =
         If there are no bins, as of a matcher by "ncc", or not as many as channels.
     """
     planes = _binned(template, bins)
-    ax = _axes(ax)
+    ax = new_axes(ax)
     for plane, cut, colour in zip(planes, bins, _CHANNELS, strict=False):
         single = len(planes) == 1
         greys = plane[cut.labels >= 0].astype(np.float64)
@@ -149,7 +149,7 @@ def plot_slices(template: ArrayLike, bins: Sequence[Binning], *, ax: Axes | None
     for plane, cut, shown in zip(planes, bins, means, strict=True):
         for label in range(len(cut.counts)):
             shown[cut.labels == label] = plane[cut.labels == label].mean()
-    ax = _axes(ax)
+    ax = new_axes(ax)
     ax.imshow(as_picture(np.dstack(list(means)), "template"), cmap="gray", vmin=0, vmax=255)
     ax.set_axis_off()
     return ax
@@ -191,7 +191,7 @@ def plot_tone_curves(
                 f"{len(pairs[0])} channels, and a window of shape {pairs[1].shape[1:]} and "
                 f"{len(pairs[1])}; they must go together"
             )
-    ax = _axes(ax)
+    ax = new_axes(ax)
     for c, (curve, colour) in enumerate(zip(curves, colours, strict=False)):
         if pairs:
             x, y = (planes[c].ravel() for planes in pairs)
@@ -228,7 +228,7 @@ def plot_measures(
         scores.min(initial=np.inf) if place is None else whole[place]
         for scores, whole in zip(known, maps, strict=True)
     ]
-    ax = _axes(ax)
+    ax = new_axes(ax)
     ax.boxplot(known, whis=(0, 100), medianprops={"color": "black"})
     ax.plot(range(1, len(maps) + 1), marked, "o", color=_BOX)
     ax.set_xticks(range(1, len(maps) + 1), list(score_maps))
@@ -261,7 +261,7 @@ def plot_roc(
         for scores in (good, bad)
     )
     area = np.trapezoid(found, mistaken)
-    ax = _axes(ax)
+    ax = new_axes(ax)
     ax.plot(mistaken, found, label=f"{'' if label is None else f'{label}: '}{area:.3f}")
     ax.set(xlabel="share of absent ones mistaken", ylabel="share of present ones found")
     ax.legend(loc="lower right", title="area under the curve")
@@ -305,7 +305,7 @@ def plot_presence(
     false = np.sort(np.concatenate([np.ravel(as_greys(one, "absent")) for one in absent]))
     told = np.logspace(-4, 2, 121)
     name = "" if label is None else f"{label}: "
-    ax = _axes(ax)
+    ax = new_axes(ax)
     (line,) = ax.plot(
         told, np.searchsorted(true, told, "right") / true.size, label=f"{name}share found"
     )
@@ -340,7 +340,7 @@ def plot_shifts(
     -------
     matplotlib.axes.Axes
     """
-    ax = _axes(ax)
+    ax = new_axes(ax)
     if image is not None:
         ax.imshow(as_picture(image, "image"), cmap="gray", vmin=0, vmax=255)
     for outlier, colour in ((True, "0.6"), (False, "orange")):
@@ -365,7 +365,7 @@ def write_chart(path: str | os.PathLike[str], ax: Axes) -> None:
     write_whole(path, buffer.getvalue())
 
 
-def _axes(ax: Axes | None) -> Axes:
+def new_axes(ax: Axes | None) -> Axes:
     """Return the Axes given, or one of a figure of its own that no window shows."""
     if ax is not None:
         return ax

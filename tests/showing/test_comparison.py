@@ -1,0 +1,108 @@
+"""How measures compare, drawn and on a page; and the command that does it."""
+
+import csv
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from nuvmatch import cli
+from nuvmatch.evaluation import Comparison
+from nuvmatch.io import write_picture
+from nuvmatch.showing import plot_location_roc, plot_rates, write_comparison
+
+FOUND = Comparison(
+    tuple(
+        {"pair": "a", "trial": i, "side": 9, "measure": name, "found": hit, "rank": 2 - hit}
+        | {"auc": auc, "ms": 5.0, "refused": ""}
+        for name, trials in {
+            "nuv": [(True, 1.0), (True, 0.999)],
+            "<b>ncc</b>": [(True, 0.99), (False, 0.5)],
+        }.items()
+        for i, (hit, auc) in enumerate(trials)
+    )
+)
+
+
+def curves():
+    return {name: FOUND.roc(name) for name in FOUND.measures}
+
+
+def test_bars_are_rates_and_whiskers_their_intervals():
+    table = FOUND.table()
+    ax = plot_rates(table)
+    bars = [bar for bar in ax.patches if bar.get_height() > 0.5]
+    assert [bar.get_width() for bar in bars] == [1, 0.5]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["nuv", "<b>ncc</b>"]
+    (whiskers,) = ax.collections
+    ends = [segment[:, 0] for segment in whiskers.get_segments()]
+    assert_allclose(ends, [[row["low"], row["high"]] for row in table])
+
+
+def test_a_curve_rises_by_a_half_at_what_each_of_two_trials_needs():
+    ax = plot_location_roc(curves())
+    needed = dict(zip(["nuv", "ncc"], ax.lines, strict=True))
+    shares, passing = needed["ncc"].get_data()
+    for share, right in ((0.005, 0), (0.02, 0.5), (0.4, 0.5), (0.6, 1)):
+        assert passing[np.asarray(shares) <= share].max() == right
+    assert ax.get_xscale() == "log"
+
+
+def test_a_page_has_the_table_and_both_plots_and_is_escaped(tmp_path):
+    write_comparison(tmp_path / "a.html", FOUND.table(), curves(), about="<i>two</i>")
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert page.count("<svg") == 2
+    assert "<i>two</i>" not in page
+    assert "<b>ncc</b>" not in re.sub("<!--.*?-->", "", page, flags=re.DOTALL)
+    assert "&lt;b&gt;ncc&lt;/b&gt;</th><td>2</td><td>0.500</td>" in page
+    assert "http" not in page.split("<svg")[0]
+    with pytest.raises(ValueError, match=r"\.txt"):
+        write_comparison(tmp_path / "a.txt", FOUND.table(), curves())
+
+
+@pytest.fixture
+def photo(tmp_path):
+    rng = np.random.default_rng(0)
+    grey = np.repeat(np.repeat(rng.integers(0, 256, (30, 40)), 3, 0), 3, 1).astype(np.uint8)
+    for name, image in (("one.png", grey), ("other.png", 255 - grey), ("small.png", grey[:9])):
+        write_picture(tmp_path / name, np.repeat(image[..., None], 3, axis=2))
+    return str(tmp_path / "one.png")
+
+
+def test_the_command_leaves_tables_plots_and_a_page(photo, tmp_path, capsys):
+    arguments = ["--measures", "nuv", "ncc", "--sides", "16", "--trials", "3"]
+    other = photo.replace("one", "other")
+    out = tmp_path / "out"
+    command = ["compare", photo, "--against", other, *arguments, "--out", str(out)]
+    assert cli.main(command) == 0
+    with (out / "table.csv").open() as file:
+        rows = {row["measure"]: float(row["rate"]) for row in csv.DictReader(file)}
+    assert rows == {"nuv": 1, "ncc": 0}
+    with (out / "trials.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 6
+    assert {path.name for path in out.iterdir()} == {
+        "index.html", "rates.svg", "roc.svg", "table.csv", "trials.csv",
+    }  # fmt: skip
+    assert "nuv          3  1.000" in capsys.readouterr().out
+
+
+def test_without_partners_tones_are_changed_by_a_family(photo, tmp_path, capsys):
+    arguments = ["--tones", "gamma", "--measures", "nuv_adaptive", "--trials", "2"]
+    assert cli.main(["compare", photo, *arguments, "--out", str(tmp_path / "out")]) == 0
+    assert "gamma tone curves" in (tmp_path / "out" / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--against", "one.png", "other.png"], "1 images have 2 partners"),
+        (["--against", "small.png"], "same at the same place"),
+        (["--sides", "500"], "500 pixels cannot be cut"),
+        (["--against", "none.png"], "none.png"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(arguments, message, photo, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["compare", photo, *arguments, "--out", "out"]) == 2
+    assert message in capsys.readouterr().err
