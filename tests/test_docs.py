@@ -166,6 +166,7 @@ def test_figures_are_drawn_and_kept(script, tmp_path):
     assert script.with_suffix(".svg").exists()
 
 
+@pytest.mark.compiled
 def test_the_window_that_is_drawn_has_the_score_that_is_told(tmp_path, capsys):
     pytest.importorskip("matplotlib").use("agg")
     draw(ROOT / "docs" / "figures" / "one_window.py", tmp_path / "figure.svg")
