@@ -481,6 +481,7 @@ class Counting:
         return found
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
 def test_an_image_is_read_in_parts_and_seldom_twice(kind, rng):
     image = rng.integers(0, 256, (500, 640)).astype(kind)
