@@ -118,7 +118,8 @@ class _Seeker:
                 whole = upright.matcher.score_map(greys, image_mask=self._where["image_mask"])
             if options.map is not None and whole is not None:
                 io.write_map(options.map, whole)
-            scene = _without_nodata(scene, search)
+            if {options.out, options.report} != {None}:
+                scene = _without_nodata(scene, search)
             if options.out is not None:
                 io.write_picture(options.out, draw_matches(scene, matches, labels=options.labels))
             if options.report is not None:
