@@ -132,7 +132,9 @@ def _seek(options: argparse.Namespace, seeker: Seeker, path: str, where: dict[st
             whole = upright.matcher.score_map(greys, image_mask=where["image_mask"])
         if options.map is not None and whole is not None:
             io.write_map(options.map, whole)
-        _show(options, report, _without_nodata(page.pixels, search), seeker, matches, whole)
+        if {options.out, options.report} != {None}:
+            scene = _without_nodata(page.pixels, search)
+            _show(options, report, scene, seeker, matches, whole)
     return report
 
 
