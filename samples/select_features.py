@@ -1,6 +1,9 @@
-"""Features that explain a target by any curve, chosen by scikit-learn with nuv_score.
+"""Select features
+===============
 
-python samples/select_features.py
+Those that explain a target by any curve, chosen by scikit-learn with nuv_score.
+
+    python samples/select_features.py
 """
 
 import numpy as np

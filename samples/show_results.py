@@ -1,6 +1,9 @@
-"""Show what was found in all ways there are: nine plots, and a page for the browser.
+"""Show results
+============
 
-python samples/show_results.py [plots.png [found.html]]
+In all ways there are: nine plots, and a page for the browser.
+
+    python samples/show_results.py [plots.png [found.html]]
 """
 
 import sys

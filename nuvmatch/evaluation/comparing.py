@@ -51,9 +51,9 @@ class Comparison:
         Returns
         -------
         list of dict
-            `measure`, `trials`, `rate`: the share in which it is found, with its 95 % interval
-            from `low` to `high` (Wilson's), median `rank`, mean `auc`, median `ms`, and how many
-            were `refused`, which count as not found.
+            ``measure``, ``trials``, ``rate``: the share in which it is found, with its 95 %
+            interval from ``low`` to ``high`` (Wilson's), median ``rank``, mean ``auc``, median
+            ``ms``, and how many were ``refused``, which count as not found.
         """
         from scipy.stats import binomtest  # slow to import
 
