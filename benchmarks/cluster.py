@@ -21,8 +21,8 @@ from distributed import Client, LocalCluster
 from nuvmatch import Matcher, out_of_core
 from nuvmatch.measures.bands import WINDOWS_HELD
 from nuvmatch.out_of_core import blocks
+from nuvmatch.timing import describe, environment
 
-from .environment import describe, environment
 from .reporting import make_parser, markdown, render, write_text
 from .speed import make_image
 

@@ -32,6 +32,7 @@ from .scene import Known, Scene, name_of_block
 
 # Windows of a template high and wide is a block at least, so that few pixels are read twice.
 _WINDOWS = 8
+_LARGER = 1.5  # times as high or wide may a chunk be that stays whole
 
 Rect = tuple[int, int, int, int]  # row, column, height and width
 Ends = tuple[int, int]  # the first, and the one behind the last
@@ -294,7 +295,7 @@ def _cuts(own: int, other: int, window: int, chunks: Sequence[int]) -> list[int]
     wanted = max(math.isqrt(WINDOWS_HELD), WINDOWS_HELD // other, _WINDOWS * window)
     chunk = max(chunks)
     several, part = wanted // chunk * chunk, -(-chunk // -(-chunk // wanted))
-    step = several or part
+    step = several or (chunk if chunk <= _LARGER * wanted else part)
     return [*range(0, own, step), own]
 
 

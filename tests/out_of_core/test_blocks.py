@@ -566,5 +566,6 @@ def test_blocks_are_of_the_size_they_are_said_to_be(monkeypatch):
     monkeypatch.setattr(blocks, "_WINDOWS", 8)
     assert blocks._cuts(1000, 1000, 5, [50] * 20) == [*range(0, 1000, 100), 1000]
     assert blocks._cuts(1000, 1000, 5, [1000]) == [*range(0, 1000, 100), 1000]
+    assert blocks._cuts(1000, 1000, 5, [150] * 7) == [*range(0, 1000, 150), 1000]
     assert blocks._cuts(1000, 1000, 50, [1]) == [0, 400, 800, 1000]
     assert blocks._cuts(1000, 10, 1, [1000]) == [0, 1000]
