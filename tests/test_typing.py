@@ -34,6 +34,7 @@ def test_names_of_measures_are_spelt_out_for_checkers():
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 def test_mypy_agrees():
     pytest.importorskip("mypy", reason="it comes with nuvmatch[lint]")
     config = ("--config-file=", "--strict", "--follow-imports=silent", "--no-incremental")
@@ -42,6 +43,7 @@ def test_mypy_agrees():
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 def test_pyright_agrees():
     pytest.importorskip("pyright", reason="it comes with nuvmatch[lint]")
     refused, said = lines_refused("pyright", "--pythonpath", sys.executable)
