@@ -14,7 +14,7 @@ from .. import _checks
 from ..search.posed import Posed
 from ..search.poses import Values, reaches
 from ..search.space import Found, Space
-from .blocks import Ends, LazyImage, travelling
+from .blocks import Ends, LazyImage, Rect, travelling
 from .running import naming, run
 from .scene import Known
 
@@ -72,15 +72,24 @@ class LazySpace(Space):
         by_number = dict(run(tasks, names, self.progress.advance))
         return [by_number[i] for i in range(len(tasks))]
 
+    def gather(self, poses: Values) -> None:
+        """Read what is about several poses at a time."""
+        self.lazy.gather([self._about(pose) for pose in poses])
+
     def near(self, pose: Values) -> tuple[Space, Values]:
         """Read what is about a pose."""
+        rect = self._about(pose)
+        there = pose.copy()
+        there[:2] -= rect[:2]
+        return self.of(self.lazy.crop(*rect)), there
+
+    def _about(self, pose: Values) -> Rect:
+        """Return the part of the image that is looked at about a pose."""
         reach = np.ceil(reaches(pose[None], self.shape)[0]).astype(int) + _AROUND
         first = np.maximum(np.floor(pose[:2]).astype(int) - reach, 0)
         stop = np.minimum(np.ceil(pose[:2]).astype(int) + reach + 1, self.lazy.shape)
-        image = self.lazy.crop(*first.tolist(), *(stop - first).tolist())
-        there = pose.copy()
-        there[:2] -= first
-        return self.of(image), there
+        sides = stop - first
+        return int(first[0]), int(first[1]), int(sides[0]), int(sides[1])
 
     def most_together(self, found: Found) -> int:
         """Count the poses in the fullest block."""

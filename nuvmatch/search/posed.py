@@ -297,6 +297,10 @@ class PosedHits:
             offset=(float(offset[0]), float(offset[1])), template_shape=self._space.shape,
         )  # fmt: skip
 
+    def gather(self, which: Sequence[int]) -> None:
+        """Bring near what is asked of some poses next."""
+        self._space.gather(self._found.poses[list(which)])
+
     def complete(self, i: int, subpixel: bool | str) -> Match:
         """Add what is known of a pose."""
         level, (space, pose) = self._level, self._space.near(self._found.poses[i])

@@ -252,6 +252,8 @@ class Search:
                 break
             number = _AGAIN * (number or 1)
         found = [each[i] for i in taken]
+        for one in hits:
+            one.gather([i for of_one, i in found if of_one is one])
         return Matches(of_one.complete(i, rule.subpixel) for of_one, i in found)
 
 

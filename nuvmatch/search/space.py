@@ -56,6 +56,9 @@ class Space:
         self.progress.advance()
         return found
 
+    def gather(self, poses: Values) -> None:
+        """Bring near what is asked of some poses next: of a scene in memory all is."""
+
     def near(self, pose: Values) -> tuple[Space, Values]:
         """Return where a pose can be looked at closely, and the pose there."""
         return self, pose

@@ -127,6 +127,10 @@ class UprightHits:
         wider.whole = self.whole
         return wider
 
+    def gather(self, which: Sequence[int]) -> None:
+        """Bring near what is asked of some places next."""
+        self._found.bands.gather([self.matches[i] for i in which])
+
     def complete(self, i: int, subpixel: bool | str) -> Match:
         """Add what is known of a place."""
         (match,) = self._found.peaks.compared([self.matches[i]])
