@@ -151,9 +151,10 @@ def _read_pair(pair: Any) -> tuple[NDArray[Any], NDArray[Any] | Family, str]:
     try:
         first, second = pair
     except (TypeError, ValueError):
+        number = f"{len(pair)} of them" if isinstance(pair, (tuple, list)) else type(pair).__name__
         raise TypeError(
             "a pair is a Trial, or two: an image and another, or an image and a family of tones; "
-            f"this one is {pair!r}"
+            f"this one is {number}"
         ) from None
     image, name = _read(first)
     if not (isinstance(second, Family) or callable(second)):
