@@ -131,8 +131,9 @@ def usual_range(
     inner_low, inner_high = _inner_range(sample, step)
     whole = isinstance(low, int)
     reach = (inner_high - inner_low) // 2 if whole else inner_high / 2 - inner_low / 2
-    limits = inner_low - reach, inner_high + reach
-    if inner_low == inner_high or (low >= limits[0] and high <= limits[1]):
+    # No farther than the image's own: what a type cannot hold some versions of NumPy compare badly.
+    limits = max(inner_low - reach, low), min(inner_high + reach, high)
+    if inner_low == inner_high or limits == extremes:
         return extremes
     return within(limits) or extremes
 
