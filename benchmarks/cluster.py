@@ -80,7 +80,7 @@ def cost_in_memory(matcher):
 @contextmanager
 def workers(number):
     """Processes with the kernels loaded, of one thread each."""
-    options = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
     with LocalCluster(n_workers=number, **options) as cluster, Client(cluster) as client:
         client.run(warm_up)
         yield client

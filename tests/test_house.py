@@ -7,6 +7,8 @@ import inspect
 import pkgutil
 import pydoc
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import naive
@@ -241,3 +243,15 @@ def test_no_constant_is_named_by_how_many():
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and vague.match(node.id)
     ]
     assert not names
+
+
+EXTRAS = [
+    "dask", "distributed", "jinja2", "matplotlib", "pandas", "pyarrow", "tifffile", "tqdm", "zarr",
+]  # fmt: skip
+
+
+def test_the_command_line_starts_without_any_extra():
+    missing = "".join(f"sys.modules[{name!r}] = None; " for name in EXTRAS)
+    code = f"import sys; {missing}import nuvmatch.cli; nuvmatch.cli.main(['bins', '--help'])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert said.stdout.startswith("usage: nuvmatch bins"), said.stderr

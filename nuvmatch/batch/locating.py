@@ -17,7 +17,6 @@ from .. import _checks
 from .._version import __version__
 from ..finding import PeakRule
 from ..measures import Measure, as_measure
-from ..out_of_core.spreading import spread
 from ..scenes import (
     STANDARD_INPUT,
     Pattern,
@@ -147,6 +146,8 @@ def locate_in_files(
     _check_options(patterns, asked, n_workers)
     seeker = Seeker(patterns, measure, **given)
     seeker.made_ready(next(iter(patterns.values())))  # or refused
+    from ..out_of_core.spreading import spread  # needs dask, which others do without
+
     task = _Task(seeker, asked, str(Path.cwd()))
     with Journal(
         Path(f"{os.fspath(out)}.journal"), _settings(patterns, measure, given, asked)

@@ -42,7 +42,7 @@ def small(monkeypatch):
 def client():
     """Two workers of one thread; a task that costs two of them their lives is given up."""
     patient = {"distributed.scheduler.allowed-failures": 1}
-    options = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
     with (
         dask.config.set(patient),
         distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
@@ -129,7 +129,11 @@ def count_threads(block):
 
 def test_a_task_is_one_thread(client, scene):
     matcher = Matcher(scene[40:49, 60:71].copy(), n_threads=8)
-    found = out_of_core.locate(lazily(scene).map_blocks(count_threads), matcher, max_matches=3)
+    found = out_of_core.locate(
+        lazily(scene).map_blocks(count_threads, dtype=scene.dtype, meta=scene[:0, :0]),
+        matcher,
+        max_matches=3,
+    )
     assert found == matcher.locate(scene, max_matches=3)
 
 
@@ -191,7 +195,7 @@ def hoard(block, block_info=None):
 
 
 def test_a_worker_beyond_its_memory_is_an_error_that_names_the_block(matcher, scene):
-    options = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         distributed.LocalCluster(n_workers=1, memory_limit="700MiB", **options) as cluster,
