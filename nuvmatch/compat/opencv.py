@@ -97,6 +97,9 @@ def matchTemplate(
 
     Examples
     --------
+    >>> import cv2
+    >>> import numpy as np
+    >>> from nuvmatch.compat import TM_NUV, matchTemplate
     >>> image = np.random.default_rng(0).integers(0, 256, (60, 80), dtype=np.uint8)
     >>> scores = matchTemplate(255 - image, image[20:36, 30:46], TM_NUV)
     >>> _, _, best, _ = cv2.minMaxLoc(scores)

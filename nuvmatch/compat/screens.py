@@ -80,6 +80,8 @@ def locate_on(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from nuvmatch.compat import locate_on
     >>> screen = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
     >>> box = locate_on(screen, screen[20:36, 30:46], confidence=0.9)
     >>> box

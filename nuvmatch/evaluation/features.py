@@ -48,6 +48,7 @@ def nuv_score(
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = np.linspace(-1, 1, 80)
     >>> nuv_score(np.column_stack([x, np.ones(80)]), x**2).round(2)  # correlation sees nothing
     array([0.92, 0.  ])
