@@ -11,7 +11,14 @@ from .. import io
 from ..evaluation import Comparison, compare
 from ..measures import NAMED
 from ..scenes import expand
-from ..showing import plot_location_roc, plot_rates, write_chart, write_comparison
+from ..showing import (
+    check_report,
+    plot_location_roc,
+    plot_rates,
+    write_chart,
+    write_comparison,
+)
+from ..showing.plots import new_axes
 from ..tones.families import NAMED as FAMILIES
 from .reporting import FOUND
 
@@ -70,7 +77,9 @@ def run_compare(options: argparse.Namespace) -> int:
             raise ValueError(
                 f"{len(images)} images have {len(against)} partners by --against; each has one"
             )
-    options.out.mkdir(parents=True, exist_ok=True)  # before the work, not after
+    new_axes(None)  # or it is said, before the work and not after, what must be installed
+    options.out.mkdir(parents=True, exist_ok=True)
+    check_report(options.out / "index.html")
     found = compare(
         list(zip(images, against, strict=True)), options.measures, trials=options.trials,
         sides=options.sides, noise=options.noise, seed=options.seed, n_threads=options.threads,

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -106,3 +107,14 @@ def test_what_cannot_be_compared_is_said(arguments, message, photo, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     assert cli.main(["compare", photo, *arguments, "--out", "out"]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("missing", ["matplotlib.figure", "jinja2"])
+def test_what_must_be_installed_is_said_before_the_work(
+    missing, photo, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setitem(sys.modules, missing, None)
+    out = tmp_path / "out"
+    assert cli.main(["compare", photo, "--out", str(out)]) == 2
+    assert "pip install 'nuvmatch[" in capsys.readouterr().err
+    assert not out.exists() or not list(out.iterdir())
