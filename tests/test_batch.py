@@ -23,6 +23,8 @@ from nuvmatch.batch import tables as tables_of_batch
 from nuvmatch.batch.tables import write_table
 from nuvmatch.cli import main
 
+pytestmark = pytest.mark.compiled  # whole searches; other tests run their kernels as plain Python
+
 GREYS = np.random.default_rng(31).integers(0, 256, (400, 40, 44), np.uint8)
 FIRST, SECOND = GREYS[-1, :9, :10], GREYS[-1, 20:28, 20:31]
 SCENES = {

@@ -12,6 +12,8 @@ from nuvmatch import NUV, tones
 from nuvmatch.evaluation import Trial, compare, cut_trials, judge
 from nuvmatch.io import write_picture
 
+pytestmark = pytest.mark.compiled  # whole searches; other tests run their kernels as plain Python
+
 
 def smooth(seed, shape=(90, 100)):
     greys = ndimage.gaussian_filter(np.random.default_rng(seed).normal(size=shape), 1.5)

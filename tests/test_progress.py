@@ -9,6 +9,8 @@ import nuvmatch
 import nuvmatch.cli
 from nuvmatch import Matcher, Search, locate
 
+pytestmark = pytest.mark.compiled  # whole searches; other tests run their kernels as plain Python
+
 IMAGE = np.random.default_rng(0).integers(0, 256, (400, 500), dtype=np.uint8)
 TEMPLATE = IMAGE[20:40, 30:50].copy()
 ROWS, COLUMNS = 381, 481  # of the score map

@@ -20,7 +20,7 @@ from nuvmatch.measures.bands import WINDOWS_HELD
 from nuvmatch.out_of_core import blocks, sources
 from nuvmatch.out_of_core.sources import as_lazy
 
-pytestmark = pytest.mark.usefixtures("small_blocks")
+pytestmark = [pytest.mark.usefixtures("small_blocks"), pytest.mark.compiled]
 
 GIB = 2**30
 

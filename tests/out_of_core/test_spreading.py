@@ -12,6 +12,8 @@ from nuvmatch.engine import available_cpus
 from nuvmatch.out_of_core import spreading
 from nuvmatch.out_of_core.spreading import spread
 
+pytestmark = pytest.mark.compiled  # whole searches; other tests run their kernels as plain Python
+
 
 class Items(list):
     """Counts how many were asked for."""

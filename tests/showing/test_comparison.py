@@ -13,6 +13,8 @@ from nuvmatch.evaluation import Comparison
 from nuvmatch.io import write_picture
 from nuvmatch.showing import plot_location_roc, plot_rates, write_comparison
 
+pytestmark = pytest.mark.compiled  # whole searches; other tests run their kernels as plain Python
+
 FOUND = Comparison(
     tuple(
         {"pair": "a", "trial": i, "side": 9, "measure": name, "found": hit, "rank": 2 - hit}
