@@ -155,7 +155,8 @@ def compare(
     >>> import numpy as np
     >>> from nuvmatch import evaluation, tones
     >>> image = np.random.default_rng(0).integers(0, 256, (80, 90), dtype=np.uint8)
-    >>> found = evaluation.compare([(image, tones.Inverted(tones.Gamma(1, 3)))], ["nuv", "ncc"])
+    >>> pairs = [(image, tones.Inverted(tones.Gamma(1, 3)))]
+    >>> found = evaluation.compare(pairs, ["nuv", "ncc"], trials=3, sides=[16])
     >>> [(row["measure"], row["rate"]) for row in found.table()]
     [('nuv', 1.0), ('ncc', 0.0)]
     """
