@@ -32,7 +32,7 @@ from .search import Search
 from .shifting import shifts
 
 if _TYPE_CHECKING:
-    from . import batch, evaluation, io, out_of_core, showing  # noqa: F401
+    from . import batch, evaluation, io, out_of_core, showing  # noqa: F401  # for type checkers
     from .showing import report
 
 __all__ = [

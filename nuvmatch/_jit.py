@@ -16,7 +16,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 # Whether kernels are compiled at all: NUMBA_DISABLE_JIT=1 runs them as plain Python.
 # (Numba fills its config from the environment, where mypy does not see the names.)
-COMPILED = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+COMPILED = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # set at run time
 
 _folders: set[Path] = set()
 _warned = False

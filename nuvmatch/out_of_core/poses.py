@@ -55,7 +55,7 @@ class LazySpace(Space):
         return cuts
 
     @property
-    def parts(self) -> int:  # type: ignore[override]
+    def parts(self) -> int:  # type: ignore[override]  # in memory it is 1
         """How many blocks there are."""
         rows, cols = self._cuts
         return (len(rows) - 1) * (len(cols) - 1)

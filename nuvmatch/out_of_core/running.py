@@ -84,7 +84,7 @@ def _run_here(
 
     said: list[Exception] = []  # by who is told
 
-    class Watch(Callback):  # type: ignore[misc]
+    class Watch(Callback):  # type: ignore[misc]  # dask has no types
         def _posttask(self, key: Any, *_: Any) -> None:
             if key in left:
                 left.discard(key)

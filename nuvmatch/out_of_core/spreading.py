@@ -140,7 +140,7 @@ def _carrier(task: Callable[..., Any], *, own: bool) -> Any:
     """Return what takes the task to each worker there is, and to each that comes."""
     import distributed
 
-    class Carrier(distributed.WorkerPlugin):  # type: ignore[misc]
+    class Carrier(distributed.WorkerPlugin):  # type: ignore[misc]  # untyped
         def __init__(self) -> None:
             self.task = task
             self.version = __version__

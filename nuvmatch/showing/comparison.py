@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +13,11 @@ from numpy.typing import ArrayLike
 from .. import io
 from .._version import __version__
 from .plots import new_axes
-from .report import check_report
+from .report import check_report, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_HERE = Path(__file__).parent
 _LEAST = 1e-4  # share of wrong windows, from which on a curve is shown
 
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
@@ -104,16 +102,8 @@ def write_comparison(
         If the file cannot be written.
     """
     check_report(path)
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE, encoding="utf-8"),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("comparison.html.jinja").render(
+    page = render(
+        "comparison.html.jinja",
         title=title,
         about=about,
         table=table,

@@ -77,18 +77,10 @@ def report(
         that is not given.
     """
     check_report(path)
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE, encoding="utf-8"),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     script = (_HERE / "report.js").read_text("utf-8")
     digest = hashlib.sha256(script.encode()).digest()
-    page = environment.get_template("report.html.jinja").render(
+    page = render(
+        "report.html.jinja",
         title=title,
         version=__version__,
         script=script,
@@ -98,6 +90,20 @@ def report(
     )
     # Names of files may hold bytes that are no text.
     io.write_whole(path, page.encode(errors="replace"))
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in the template of a page, whatever stands in the values."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE, encoding="utf-8"),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(**values)
 
 
 def check_report(path: str | os.PathLike[str]) -> None:
