@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import scipy.stats
 
+from nuvmatch.evaluation import Comparison
+
 from ..scenes import CHANGES, REAL
 from ..significance import holm
 from .experiment import AUTO, BASELINES, CELLS, MEASURES, TELLING
@@ -29,23 +31,12 @@ def tabulate(rows, icons_found):
 
 def rate_cells(rows):
     """Of each measure in each cell: location rate and interval, median rank, mean AUC."""
-    found = rows.groupby(["cell", "measure"]).agg(
-        trials=("found", "size"),
-        hits=("found", "sum"),
-        rank=("rank", "median"),
-        auc=("auc", "mean"),
-        auc_error=("auc", "sem"),
-    )
-    order = pd.MultiIndex.from_product([CELLS, MEASURES], names=["cell", "measure"])
-    found = found.reindex(order).dropna().reset_index()
-    found.insert(3, "rate", found["hits"] / found["trials"])
-    bounds = [
-        scipy.stats.binomtest(int(hits), int(trials)).proportion_ci(method="wilson")
-        for hits, trials in zip(found.pop("hits"), found["trials"], strict=True)
+    of_cells = dict(iter(rows.groupby("cell")))
+    tables = [
+        Comparison(tuple(of_cells[cell].to_dict("records"))).to_dataframe().assign(cell=cell)
+        for cell in CELLS
     ]
-    found.insert(4, "low", [bound.low for bound in bounds])
-    found.insert(5, "high", [bound.high for bound in bounds])
-    return found
+    return pd.concat(tables, ignore_index=True).drop(columns=["ms", "refused"])
 
 
 def rate_measures(rows):

@@ -1,9 +1,8 @@
 """Look for templates in images of other tones, by every measure: a row for each."""
 
 import math
-import time
 import warnings
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from unittest import mock
 
@@ -25,11 +24,11 @@ from nuvmatch import (
     WindowToPattern,
     find_peaks,
 )
-from nuvmatch.evaluation import judge
+from nuvmatch.evaluation import Trial, compare, judge
 from nuvmatch.measures import channel
 
 from .. import scenes
-from .joined import AutoLogs
+from .joined import AutoMap
 
 SIDES = (16, 24, 40)
 NOISES = (0.05, 0.15, 0.3)  # shares of the standard deviation of the image
@@ -75,38 +74,42 @@ def find_all(cell, seed, numbers):
 def find(cell, seed, number):
     rng = np.random.default_rng([seed, list(CELLS).index(cell), number])
     row, col, template, scene, family = make_trial(cell, number, scenes.FINAL, rng)
+    maps = AutoMap()
+    asked = measures_of(family, scenes.POLARITY.get(CELLS[cell][0])) | {AUTO: maps}
+    compared = compare([Trial(scene, template, row, col)], asked, near=NEAR, n_threads=1)
+    for found in compared.rows:
+        if found["measure"] in TELLING:
+            matches, logs = list_best(template, scene, found["measure"], maps)
+            found |= judge_false_alarms(matches, logs, row, col)
+        yield found | {"cell": cell, "trial": number}
+
+
+def measures_of(family, polarity):
+    """Name the measures, and tell those that are to know it the family of the tones."""
+    measures = {}
     for name, measure in MEASURES.items():
-        if "family known" in name:
-            if family is None:
-                continue
-            polarity = scenes.POLARITY.get(CELLS[cell][0])
-            measure = replace(measure, tones=family, polarity=polarity)
-        started = time.perf_counter()
-        options = {"measure": AutoLogs(), "dtype": np.float64} if name == AUTO else {}
-        matcher = Matcher(template, **{"measure": measure, "n_threads": 1, **options})
-        scores = matcher.score_map(scene, fill_value=math.inf if options else 1.0)
-        taken = time.perf_counter() - started
-        found = asdict(judge(scores, row, col, template.shape, near=NEAR))
-        if name in TELLING:
-            found |= tell_false_alarms(matcher, scene, scores, name, row, col)
-        about = {"cell": cell, "trial": number, "side": len(template), "measure": name}
-        yield {**about, **found, "ms": 1000 * taken}
+        if "family known" not in name:
+            measures[name] = measure
+        elif family is not None:
+            measures[name] = replace(measure, tones=family, polarity=polarity)
+    return measures
 
 
-def tell_false_alarms(matcher, scene, scores, name, row, col):
-    """Decadic logarithms of false alarms at the best place, and of the match at the truth.
+def list_best(template, scene, measure, maps):
+    """Best matches, and decadic logarithms of their false alarms: infinite if none can be told."""
+    if measure == AUTO:
+        matches = find_peaks(maps.scores, template.shape, max_matches=LISTED)
+        logs = maps.chance.log_false_alarms(np.array([match.score for match in matches]))
+        return matches, logs / math.log(10)
+    matcher = Matcher(template, MEASURES[measure], n_threads=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # infinite false alarms say it too
+        matches = matcher.locate(scene, false_alarms=math.inf, max_matches=LISTED)
+    return matches, np.log10([match.false_alarms for match in matches])
 
-    And whether that is the best. Infinite if nothing can be told, or the truth is not listed.
-    """
-    if name == AUTO:
-        matches = find_peaks(scores, matcher.shape, max_matches=LISTED)
-        values = np.array([match.score for match in matches])
-        logs = matcher._scorer.chance.log_false_alarms(values) / math.log(10)
-    else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # infinite false alarms say it too
-            matches = matcher.locate(scene, false_alarms=math.inf, max_matches=LISTED)
-        logs = np.log10([match.false_alarms for match in matches])
+
+def judge_false_alarms(matches, logs, row, col):
+    """Logarithms at the truth, infinite if it is not listed, and at the best place, if right."""
     near = [max(abs(match.row - row), abs(match.col - col)) <= NEAR for match in matches]
     at_truth = logs[near.index(True)] if True in near else math.inf
     best = logs[0] if matches else math.inf

@@ -1,14 +1,25 @@
 """What "auto" orders places by: its scores alone are 1 wherever chance shows 40 as good ones."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from nuvmatch import Auto
+from nuvmatch import Auto, Matcher
 from nuvmatch.finding import Chance
 from nuvmatch.measures.bands import Bands
 from nuvmatch.measures.base import Scorer
 from nuvmatch.measures.panel import SHARE
+
+
+class AutoMap:
+    """Makes maps of the logarithms; keeps the last, and what chance shows in it."""
+
+    def __call__(self, image, template):
+        matcher = Matcher(template, AutoLogs(), dtype=np.float64, n_threads=1)
+        self.scores = matcher.score_map(image, fill_value=math.inf)
+        self.chance = matcher._scorer.chance
+        return self.scores
 
 
 @dataclass(frozen=True)

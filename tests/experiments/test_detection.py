@@ -9,18 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-for package in (
-    "jinja2",
-    "joblib",
-    "matplotlib",
-    "nibabel",
-    "nilearn",
-    "pandas",
-    "skimage",
-    "sklearn",
-    "tqdm",
-):
-    pytest.importorskip(package, reason="the experiments need what nuvmatch[bench] brings")
+pytest.importorskip("nilearn", reason="the experiments need what nuvmatch[bench] brings")
 
 import pandas as pd
 

@@ -7,8 +7,7 @@ import json
 import numpy as np
 import pytest
 
-for package in ("jinja2", "matplotlib", "pandas", "skimage", "sklearn", "tqdm"):
-    pytest.importorskip(package, reason="the experiments need what nuvmatch[bench] brings")
+pytest.importorskip("nilearn", reason="the experiments need what nuvmatch[bench] brings")
 
 from benchmarks.pairs import MEASURES, hits, main, measure_of
 from nuvmatch import NUV, Match, Matcher, tones

@@ -13,18 +13,7 @@ import pytest
 import scipy.stats
 from numpy.testing import assert_allclose
 
-for package in (
-    "jinja2",
-    "joblib",
-    "matplotlib",
-    "nibabel",
-    "nilearn",
-    "pandas",
-    "skimage",
-    "sklearn",
-    "tqdm",
-):
-    pytest.importorskip(package, reason="the experiments need what nuvmatch[bench] brings")
+pytest.importorskip("nilearn", reason="the experiments need what nuvmatch[bench] brings")
 
 import pandas as pd
 import sklearn.metrics

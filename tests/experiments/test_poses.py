@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-for package in ("corrmatch", "jinja2", "joblib", "matplotlib", "nibabel", "nilearn", "skimage"):
-    pytest.importorskip(package, reason="the experiments need what nuvmatch[bench] brings")
+pytest.importorskip("nilearn", reason="the experiments need what nuvmatch[bench] brings")
 
 from benchmarks.poses import beside, experiment, page
 

@@ -7,8 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-for package in ("PIL", "matplotlib", "nibabel", "nilearn", "skimage"):
-    pytest.importorskip(package, reason="the experiments need what nuvmatch[bench] brings")
+pytest.importorskip("nilearn", reason="the experiments need what nuvmatch[bench] brings")
 
 from benchmarks.icons import ICONS, LOOK_ALIKES, THEMES, compose, draw_icon
 from benchmarks.kinds import KINDS, PHOTOGRAPHS, STARS, cut, star_places
