@@ -1,7 +1,5 @@
 """The detection table: the command, its judge, its statistics."""
 
-# ruff: noqa: E402 - first it is asked whether what they import is there
-
 import json
 import re
 from pathlib import Path

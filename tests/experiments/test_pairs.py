@@ -1,7 +1,5 @@
 """Pairs whose right places are known: the command, and its judge."""
 
-# ruff: noqa: E402 - first it is asked whether what it imports is there
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The paper's experiments: the command, its statistics, and whether it meets what was printed."""
 
-# ruff: noqa: E402 - first it is asked whether what they import is there
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """Turned and resized photographs are what they are said to be, and the page is of its results."""
 
-# ruff: noqa: E402 - first it is asked whether what they import is there
-
 import json
 import math
 from pathlib import Path

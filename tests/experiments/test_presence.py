@@ -1,7 +1,5 @@
 """False alarms told against those seen: the command, its trials, its judges and its tables."""
 
-# ruff: noqa: E402 - first it is asked whether what they import is there
-
 import re
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Drawn screens and their icons, and kinds of images: that they are what they are said to be."""
 
-# ruff: noqa: E402 - first it is asked whether what they import is there
-
 from itertools import pairwise
 
 import numpy as np
