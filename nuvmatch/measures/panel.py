@@ -1,4 +1,4 @@
-"""What chance shows of a template: decoys are sought where it is, mirror images of it."""
+"""What chance shows of a template: decoys are sought where it is, mirror images or shifts of it."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from ..finding.suppression import NOWHERE, Places
 from .bands import WINDOWS_HELD, Bands, ScoreMap, layers
 from .base import Measure, Scorer
 from .joining import AGREE, evidence, join
+from .likeness import unlike
 from .named import name_of, type_name
 from .ncc import NCC
 from .template import Template
@@ -69,21 +70,16 @@ class Panel:
         self.shape = template.shape
 
     @cached_property
-    def _mirror_images(self) -> list[Template]:
-        return self._template.mirror_images()
-
-    @cached_property
     def _decoys(self) -> list[list[Scorer]]:
-        """Each decoy by all measures."""
+        """Each decoy by all measures: mirror images, or if these are like it, shifts of it."""
+        decoys = unlike(self._template, self._template.mirror_images())
+        decoys = decoys or unlike(self._template, self._template.shifted_images())
         with silence():  # whoever prepared the template has been warned
-            return [
-                [measure.prepare(decoy) for measure in self.measures]
-                for decoy in self._mirror_images or self._template.shifted_images()
-            ]
+            return [[measure.prepare(decoy) for measure in self.measures] for decoy in decoys]
 
     @property
     def has_decoys(self) -> bool:
-        """Whether there is any: a template may equal all that could be."""
+        """Whether there is any: a template may be like all that could be."""
         return bool(self._decoys)
 
     def learn(self, searches: Sequence[Bands], share: float) -> Null:
@@ -99,16 +95,11 @@ class Panel:
         """
         searches = [search.enlarged(windows_of(_PLACES, self.shape)) for search in searches]
         null = self._learn(searches, share)
-        if null.decides and not self._mirror_images:
-            stands_in = (
-                "by the template shifted by halves and quarters, right within a factor of two"
-                if self.has_decoys
-                else "by the lowest scores of the image itself, less the five lowest: too many, "
-                "if it is there more often"
-            )
+        if null.decides and not self.has_decoys:
             warn(
-                "the template equals its mirror images, which are the decoys of others; false "
-                f"alarms are told {stands_in}"
+                "the template is like its mirror images, and like itself shifted, which are the "
+                "decoys of others; false alarms are told by the lowest scores of the image itself, "
+                "less the five lowest: too many, if it is there more often"
             )
         null.warn_if_undecided()
         return null

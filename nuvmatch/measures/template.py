@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -137,38 +137,27 @@ class Template:
         """Whether all pixels of a channel that count are equal, in each channel."""
         return bool((self.inside.min(axis=1) == self.inside.max(axis=1)).all())
 
-    def mirror_images(self) -> list[Template]:
-        """Return it mirrored left-right, up-down, and both: but for what is the same again."""
-        return self._unlike(
-            lambda part: part[..., ::-1], lambda part: part[..., ::-1, :],
-            lambda part: part[..., ::-1, ::-1],
-        )  # fmt: skip
+    def mirror_images(self) -> Iterator[Template]:
+        """Yield it mirrored left-right, up-down, and both."""
+        yield self._changed(lambda part: part[..., ::-1])
+        yield self._changed(lambda part: part[..., ::-1, :])
+        yield self._changed(lambda part: part[..., ::-1, ::-1])
 
-    def shifted_images(self) -> list[Template]:
-        """Return it with what leaves it on one side come in on the other, by halves and quarters.
-
-        As like it as mirror images, where it has none of its own.
-        """
+    def shifted_images(self) -> Iterator[Template]:
+        """Yield it with what leaves it on one side come in on the other, by halves and quarters."""
         height, width = self.mask.shape
         half, quarter = (height // 2, width // 2), (height // 4, width // 4)
-        shifts = (half[0], quarter[1]), (quarter[0], half[1]), (-quarter[0], half[1])
-        return self._unlike(*(partial(np.roll, shift=by, axis=(-2, -1)) for by in shifts))
+        for by in (half[0], quarter[1]), (quarter[0], half[1]), (-quarter[0], half[1]):
+            yield self._changed(partial(np.roll, shift=by, axis=(-2, -1)))
 
-    def _unlike(self, *changes: Callable[[NDArray[Any]], NDArray[Any]]) -> list[Template]:
-        """Return it changed in several ways, but for what equals it, inverted too, or another."""
-        inside = self.inside
-        negative = (inside.max(axis=1) + inside.min(axis=1))[:, None, None] - self.greys
-        negative[:, ~self.mask] = 0
-        found = [self, replace(self, greys=negative)]
-        for change in changes:
-            planes, mask, greys = (
-                np.ascontiguousarray(change(part)) for part in (self.planes, self.mask, self.greys)
-            )
-            if not any((mask == one.mask).all() and (greys == one.greys).all() for one in found):
-                for array in (planes, mask, greys):
-                    array.flags.writeable = False
-                found.append(Template(planes, mask, greys, self.base))
-        return found[2:]
+    def _changed(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Template:
+        """Return it with its pixels elsewhere."""
+        planes, mask, greys = (
+            np.ascontiguousarray(change(part)) for part in (self.planes, self.mask, self.greys)
+        )
+        for array in (planes, mask, greys):
+            array.flags.writeable = False
+        return Template(planes, mask, greys, self.base)
 
     def check_contrast(self) -> None:
         """Refuse a template that is flat where it counts, with a FlatTemplateError."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -171,9 +171,9 @@ class Posed:
             null = self._law([self._of_its_own(space) for space in spaces], 0)
             if null.decides:
                 warn(
-                    "the template is like its mirror images, turned, which are the decoys of "
-                    "others; false alarms are told by the best poses in the image itself, less the "
-                    "five best: too many, if it is there more often"
+                    "the template is like its mirror images, and itself shifted, all turned, which "
+                    "are the decoys of others; false alarms are told by the best poses in the "
+                    "image itself, less the five best: too many, if it is there more often"
                 )
         null.warn_if_undecided()
         return null
@@ -213,14 +213,22 @@ class Posed:
 
     @cached_property
     def _decoys(self) -> list[Pyramid]:
-        """Mirror images at each resolution: none that is the template turned, or another one."""
+        """Decoys at each resolution: mirror images, or if these are the template turned, shifts."""
         template, measure = self.matcher._template, self.matcher.measure
-        images: list[Template] = []
-        for image in template.mirror_images():
-            if not any(is_turned(image, one, measure, self._angles) for one in (template, *images)):
-                images.append(image)
+        decoys = self._not_turned(template.mirror_images())
+        decoys = decoys or self._not_turned(template.shifted_images())
         with silence():
-            return [Pyramid(image, measure, measure.prepare(image)) for image in images]
+            return [Pyramid(image, measure, measure.prepare(image)) for image in decoys]
+
+    def _not_turned(self, candidates: Iterable[Template]) -> list[Template]:
+        """Return those of some templates that are neither this one turned nor each other."""
+        found = [self.matcher._template]
+        for one in candidates:
+            if not any(
+                is_turned(one, other, self.matcher.measure, self._angles) for other in found
+            ):
+                found.append(one)
+        return found[1:]
 
 
 def _seek_there(

@@ -213,16 +213,13 @@ def test_where_no_measure_can_decide_ncc_orders_and_one_warning_is_given(rng):
     assert_array_equal(scores, 1)
 
 
-def test_a_template_equal_to_its_mirror_images_is_told_with_a_warning(rng):
+def test_a_template_equal_to_its_mirror_images_is_told_by_shifts_of_it(rng):
     quarter = rng.integers(0, 256, (6, 6)).astype(np.uint8)
     half = np.hstack([quarter, quarter[:, ::-1]])
     template = np.vstack([half, half[::-1]])
     image = rng.integers(0, 256, (120, 130)).astype(np.uint8)
     image[40:52, 50:62] = template
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = nuvmatch.locate(image, template, "auto", false_alarms=1e-3)
-    assert ["mirror images" in str(one.message) for one in caught] == [True]
+    found = nuvmatch.locate(image, template, "auto", false_alarms=1e-3)
     assert places(found) == [(40, 50)]
 
 

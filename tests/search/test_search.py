@@ -12,6 +12,7 @@ from scipy import ndimage
 
 import nuvmatch as nv
 from nuvmatch import Search
+from nuvmatch.measures.template import Template
 
 pytestmark = pytest.mark.compiled  # poses are hundreds of maps; test_small_poses.py has few
 
@@ -291,16 +292,22 @@ def test_a_look_alike_does_not_get_the_place_of_what_chance_shows_more_of():
     assert all(m.name == "6" for m in found if (m.row, m.col) == (20, 30))
 
 
-def test_false_alarms_of_what_is_symmetric():
-    """Its mirror image is itself turned: other places of the image tell what chance shows."""
+@pytest.mark.parametrize("shifted", [True, False])
+def test_false_alarms_of_what_is_symmetric(shifted, monkeypatch):
+    """Its mirror image is itself turned: shifts of it tell what chance shows, or other places."""
     cog = 12 + 2 * (np.arctan2(*(np.indices((33, 33)) - 16)) * 6 / math.pi % 2 < 1)
     radius = np.hypot(*(np.indices((33, 33)) - 16))
     template = np.where((radius < cog) & (radius > 5), 200, 60).astype(np.uint8)
     scene = np.full((200, 200), 60.0)
     scene[80:113, 90:123] = template
     scene += np.random.default_rng(0).normal(0, 6, scene.shape)
-    with pytest.warns(UserWarning, match="is like its mirror images, turned"):
-        found = Search(template, angles="all").locate(scene, false_alarms=0.01)
+    search = Search(template, angles="all")
+    if shifted:
+        found = search.locate(scene, false_alarms=0.01)
+    else:
+        monkeypatch.setattr(Template, "shifted_images", Template.mirror_images)
+        with pytest.warns(UserWarning, match="is like its mirror images, and itself shifted"):
+            found = search.locate(scene, false_alarms=0.01)
     assert [tuple(np.round(match.center)) for match in found] == [(96, 106)]
 
 
