@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ _NUMBERS = ("row", "col", "shift_row", "shift_col", "sigma", "score", "false_ala
 _CHIP = np.dtype([(name, np.float64) for name in _NUMBERS] + [("outlier", np.bool_)])
 
 _TOLD = 1.0  # pixels: a larger sigma tells no shift
+_COUNTING = 0.5  # share of a chip's pixels that must be more than no data
 
 # The normalised median test: pixels that are no error, how many times the neighbours' own
 # scatter and these are one, and how many neighbours tell.
@@ -33,6 +35,7 @@ def shifts(
     grid: int | tuple[int, int] = 20,
     size: int = 48,
     search: int = 8,
+    nodata: float | Sequence[float] | None = None,
     subpixel: bool | str = "precise",
     n_threads: int | None = None,
 ) -> NDArray[Any]:
@@ -52,8 +55,8 @@ def shifts(
         Pixels a side of each.
     search : int
         How far each is sought, in pixels up, down, left and right.
-    subpixel, n_threads
-        As for `Matcher.locate` and `Matcher`.
+    nodata, subpixel, n_threads
+        As for `Matcher` and `Matcher.locate`: NaN is no data either.
 
     Returns
     -------
@@ -63,7 +66,8 @@ def shifts(
         `false_alarms`: how many chips chance shows that score as well, by what they score far
         from their places; infinite where the shift is not told to a pixel, along a straight
         edge (`sigma` above 1) or on the border of what was searched.
-        All of these are NaN where a chip is flat or no window gives evidence.
+        All of these are NaN where a chip is flat, half of its pixels or more are no data, or no
+        window gives evidence.
         `outlier`: whether the shift is unlike those of the chips beside it, by the normalised
         median test [1]_, or on the border of what was searched.
         ``pandas.DataFrame(table.ravel())`` makes a table of it.
@@ -99,9 +103,14 @@ def shifts(
         chip["row"], chip["col"] = row + (size - 1) / 2, col + (size - 1) / 2
         template = one[row : row + size, col : col + size]
         try:
-            matcher = Matcher(template, measure, n_threads=n_threads)
+            matcher = Matcher(template, measure, nodata=nodata, n_threads=n_threads)
         except ValueError as error:  # it is flat, or has no pixel that counts
             refusal = error
+            continue
+        if (
+            matcher._template.mask.mean() <= _COUNTING
+        ):  # so few match by chance, which counts for all
+            refusal = ValueError("half of each chip's pixels or more are no data")
             continue
         if image is None:  # made ready once: all chips are of one size
             image = matcher._prepare(other, None, None)[0]

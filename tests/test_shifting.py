@@ -135,6 +135,36 @@ def test_flat_chips_are_left_out(fixed):
     assert found["shift_row"][~flat] == pytest.approx(0, abs=0.05)
 
 
+@pytest.mark.parametrize("hole", [np.nan, -9999.0])
+def test_chips_that_are_mostly_no_data_are_left_out_and_spoil_nothing(hole, fixed, rng):
+    moving = tones(move(fixed, 1, 2), rng)
+    options = {"grid": 8, "size": 24, "search": 4, "nodata": -9999}
+    whole = shifts(fixed.astype(float), moving, **options)
+    left = whole[0, 3]["col"] - 11.5
+    holed = fixed.astype(float)
+    holed[:, int(left) : int(left) + 21] = hole  # of the fourth column of chips three are left
+    found = shifts(holed, moving, **options)
+    others = [0, 1, 5, 6, 7]
+    assert np.isnan(found[:, 3]["score"]).all()
+    assert (found[:, others]["score"] == whole[:, others]["score"]).all()
+    assert (whole["false_alarms"] < 0.01).all()
+    assert (found[:, others]["false_alarms"] < 0.01).all()
+
+
+def test_no_data_of_whole_numbers_may_be_named(fixed, rng):
+    moving = tones(move(fixed, 1, 2), rng)
+    one, other = np.clip(fixed, 1, None), np.clip(moving, 1, None)
+    one[100:108, 90:200] = other[30:50, 60:80] = 0
+    options = {"grid": 8, "size": 24, "search": 4, "subpixel": False}
+    named = shifts(one, other, "ncc2", nodata=0, **options)
+    as_nan = [np.where(part == 0, np.nan, part) for part in (one, other)]
+    expected = shifts(*as_nan, "ncc2", **options)
+    for name in ("shift_row", "shift_col", "score"):
+        np.testing.assert_allclose(named[name], expected[name], atol=1e-6)
+    with pytest.raises(ValueError, match="half of each chip's pixels or more are no data"):
+        shifts(np.where(np.indices(one.shape)[0] % 3, 0, one), other, size=24, search=4, nodata=0)
+
+
 def test_a_few_chips_cannot_tell_false_alarms(fixed):
     with pytest.warns(UserWarning, match="cannot be told"):
         found = shifts(fixed, fixed, grid=2, size=24)

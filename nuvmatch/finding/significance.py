@@ -314,7 +314,8 @@ class Null:
     def _size(self) -> int:
         """How many of the scores the tail is fitted to, with those left out."""
         wanted = tail_size(self.sample, self.shape, own=self.own)
-        return min(wanted, self.logs.size // 2)
+        left_out = _OWN_TRUE if self.own else 0
+        return _until_different(self.logs, left_out, min(wanted, self.logs.size // 2))
 
     @property
     def _level(self) -> float:
@@ -361,7 +362,14 @@ def without_true(template: Places, decoys: Places, null: Null, searched: int) ->
         tail = Tail.fit(ours, size, _TRUE_MANY, searched, null.zero)
         sure = tail.log_false_alarms(ours) + math.log(searched) < _SURE
         kept = ~_near(decoys, template.of(sure), null.shape)
-    return replace(null, logs=null.logs[kept][: 2 * tail_size(null.sample, null.shape)])
+    logs, size = null.logs[kept], tail_size(null.sample, null.shape)
+    return replace(null, logs=logs[: max(2 * size, _until_different(logs, 0, size) + 1)])
+
+
+def _until_different(logs: NDArray[np.float64], left_out: int, size: int) -> int:
+    """Return how many of the lowest tell how scores go on: more, where many are equal."""
+    others = np.flatnonzero(logs[left_out + 1 :] != logs[left_out:-1]) + left_out + 1
+    return max(size, int(others[_DIFFERENT - 1])) if others.size >= _DIFFERENT else size
 
 
 def _near(places: Places, others: Places, shape: tuple[int, int]) -> NDArray[np.bool_]:
