@@ -496,6 +496,7 @@ def test_a_screen_without_any_contrast_shows_nothing(rng):
     assert locate_all_on(screen, icon, confidence=-1) == []
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["camera", "moon"])
 @pytest.mark.parametrize("measure", ["nuv", "nuv_monotone", "nuv_curves", "nuv_adaptive"])
 def test_an_exact_copy_has_all_confidence_though_bins_leave_some_open(name, measure):
