@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -31,7 +31,18 @@ _WAYS_OUT = ("toarray", "download", "to_numpy", "get")
 _LARGEST_READ = 2**31  # bytes of an array in chunks, which is perhaps larger than memory
 
 
-def as_greys(array: ArrayLike, name: str) -> NDArray[Any]:
+class HoldsArray(Protocol):
+    """What NumPy reads as an array though its own types do not say so, as Pillow's images."""
+
+    @property
+    def __array_interface__(self) -> Any:
+        """Where the numbers are, and of which type."""
+
+
+Picture: TypeAlias = ArrayLike | HoldsArray
+
+
+def as_greys(array: Picture, name: str) -> NDArray[Any]:
     """Take anything that holds real numbers as an array of native byte order.
 
     Floats wider than float64 are rounded to it.
@@ -91,8 +102,10 @@ def _described(array: Any, greys: NDArray[Any]) -> str:
     if array is None:
         return "None"
     whose = type(array)
-    foreign = greys.dtype == object and whose.__module__ not in ("builtins", "numpy")
-    return f"of type {whose.__name__ if foreign else greys.dtype}"
+    if greys.dtype != object or whose.__module__ in ("builtins", "numpy"):
+        return f"of type {greys.dtype}"
+    kinds = ", ".join(dict.fromkeys(map(str, np.ravel(getattr(array, "dtypes", ())))))
+    return f"of type {whose.__name__}{kinds and f' ({kinds})'}, which NumPy reads as objects"
 
 
 def _hint(array: Any, name: str) -> str:

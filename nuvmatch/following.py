@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,11 @@ from .measures import MeasureLike
 from .results import Match
 
 Region = tuple[int, int, int, int]
+
+_RECIPE = (
+    "it must be an iterable of images: a list, or a generator that reads a video frame by frame, "
+    'as the recipe "Video" has it'
+)
 
 
 def track(
@@ -34,7 +40,8 @@ def track(
     """Follow a template through frames, one at a time, as they come.
 
     It is sought around its last place; where chance may show as good a one there, or a better
-    place may lie beside that region, in the whole frame.
+    place may lie beside that region, in the whole frame. A frame that is searched whole tells
+    itself what chance shows.
 
     Parameters
     ----------
@@ -49,24 +56,35 @@ def track(
     false_alarms : float
         As for `Matcher.locate`: what chance shows more of is no match.
     null : Null, optional
-        What chance shows, from `Matcher.calibrate`. None: it is learnt from the first frame. With
-        `renew` it is learnt again from the frame after each that the template is cut from.
+        What chance shows, from `Matcher.calibrate`. None: decoys tell, sought in each frame that
+        is searched whole; what they tell holds for the regions of frames that follow, as long as
+        it is found there about as surely (half as many digits of false alarms). One that is given
+        is of the first template; with `renew` the next ones learn.
     renew : int, optional
         After so many frames in which it was found it is cut anew from the last of them, as what
-        changes slowly asks for; its place drifts by part of a pixel each time. None: never.
+        changes slowly asks for; its place drifts by part of a pixel each time. What covers it
+        slowly is learnt as well, and followed in its place: take more frames than that takes, and
+        ask the first template now and then. None: never.
     subpixel : bool or "precise"
         As for `Matcher.locate`.
 
     Returns
     -------
     iterator of Match or None
-        One for each frame: where it is, or None where it is lost.
+        One for each frame: where it is, or None where it is lost, or where a frame is flat or
+        does not show what chance does.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is not of the form above, or, when its frame comes, the template is larger
-        than a frame; if the first frame is too small to tell what chance shows.
+        than a frame.
+
+    Warns
+    -----
+    UserWarning
+        Once, if a frame that is not flat does not show what chance does, and none before it did:
+        frames may be too small.
 
     Examples
     --------
@@ -76,20 +94,24 @@ def track(
     >>> [match.col for match in track(frames, scene[20:27, 30:37])]
     [30, 31, 32]
     """
-    rule = PeakRule(false_alarms=false_alarms, subpixel=subpixel)
-    if not isinstance(frames, Iterable):
-        raise TypeError(f"frames is {frames!r}; it must be an iterable of images")
-    if isinstance(frames, np.ndarray) and frames.ndim < 3:
-        raise ValueError(
-            f"frames is a single image of shape {frames.shape}; it must be an iterable of images"
-        )
+    rule = PeakRule(false_alarms=false_alarms, max_matches=1, subpixel=subpixel)
     margin = None if margin is None else _checks.as_integer(margin, "margin", 1)
     renew = None if renew is None else _checks.as_integer(renew, "renew", 1)
     if null is not None:
         check_null(null)
     given = {"mask": mask, "nodata": nodata, "n_threads": n_threads}
     follower = _Follower(template, measure, given, null, rule, margin)
+    _check_frames(frames, follower.width)
     return _follow(frames, follower, renew)
+
+
+def _check_frames(frames: Any, width: int) -> None:
+    """Refuse what is no series of images in which a template of some width may be."""
+    if isinstance(frames, (str, bytes)) or not isinstance(frames, Iterable):
+        raise TypeError(f"frames is {frames!r}; {_RECIPE}")
+    shape = frames.shape if isinstance(frames, np.ndarray) else (0, 0, 0, 0)
+    if len(shape) < 3 or (len(shape) == 3 and shape[2] <= min(4, width - 1)):
+        raise ValueError(f"frames is a single image of shape {shape}; {_RECIPE}")
 
 
 def _follow(
@@ -120,47 +142,80 @@ class _Follower:
     ) -> None:
         self._given = given
         self._matcher = Matcher(template, measure, **given)
+        self._learns = null is None
         self._null = null
         self._rule = rule
         self._margin = margin or max(self._matcher.shape)
         self._last: Match | None = None
+        self._sure = math.inf  # a region is believed by what chance showed in frames before
+        self._told = False  # whether a frame has shown what chance does, or it was warned
+
+    @property
+    def width(self) -> int:
+        """Of the template."""
+        return self._matcher.shape[1]
 
     def find(self, frame: ArrayLike) -> Match | None:
         """Seek it around its last place, and if it is not there for certain, everywhere."""
-        match = None
-        if self._last is not None:
-            region = self._last.region_around(self._margin)
-            match = self._seek(frame, region)
-            if match is not None and _ends_before(region, match, np.shape(frame)):
-                match = None
-        self._last = match or self._seek(frame, None)
-        return self._last
+        match = self._near(frame)
+        if match is None or _alarms(match) > self._sure:
+            anywhere = self._anywhere(frame)
+            match = self._near(frame) or anywhere  # by what this frame shows of chance
+            if match is not None and self._learns:
+                self._sure = math.sqrt(_alarms(match))
+        self._last = match
+        return match
 
     def cut_from(self, frame: ArrayLike, match: Match) -> None:
         """Follow what a frame shows at a match from there on."""
         row, col, height, width = match.region
         window = np.asarray(frame)[row : row + height, col : col + width]
         self._matcher = Matcher(window, self._matcher.measure, **self._given)
+        self._null, self._learns = None, True
+
+    def _near(self, frame: ArrayLike) -> Match | None:
+        """Seek it around its last place, if it is known what chance shows."""
+        if self._last is None or self._null is None:
+            return None
+        region = self._last.region_around(self._margin)
+        match, _ = self._seek(frame, region, self._null)
+        if match is None or _ends_before(region, match, np.shape(frame)):
+            return None
+        return match
+
+    def _anywhere(self, frame: ArrayLike) -> Match | None:
+        """Seek it in the whole frame, which tells what chance shows if nobody else does."""
+        if not self._learns:
+            return self._seek(frame, None, self._null)[0]
+        with _checks.silence() as unsaid:
+            match, chance = self._seek(frame, None, None)
         self._null = None
-
-    def _seek(self, frame: ArrayLike, region: Region | None) -> Match | None:
-        if self._null is None:
-            self._null = self._learn(frame)
-        matches = self._matcher.locate(
-            frame, region=region, false_alarms=self._rule.false_alarms, null=self._null,
-            max_matches=1, subpixel=self._rule.subpixel,
-        )  # fmt: skip
-        return matches[0] if matches else None
-
-    def _learn(self, frame: ArrayLike) -> Null:
-        null = self._matcher.calibrate(frame)
-        if not null.decides and self._rule.false_alarms != np.inf:
-            raise ValueError(
+        if chance.null.decides or self._rule.false_alarms == math.inf:
+            self._null = chance.null
+            for message in unsaid:
+                _checks.warn(message)
+        elif chance.windows and not self._told:
+            _checks.warn(
                 f"the frame of shape {np.shape(frame)} does not show what chance does, so that "
-                "nothing can be believed: give null=, from Matcher.calibrate of larger images "
-                "or more of them, or false_alarms=inf"
+                "nothing in it is believed; if others are no larger, give null=, from "
+                "Matcher.calibrate of larger images or more of them"
             )
-        return null
+        self._told |= chance.windows > 0
+        return match
+
+    def _seek(
+        self, frame: ArrayLike, region: Region | None, null: Null | None
+    ) -> tuple[Match | None, Any]:
+        """Return the best place of which chance shows few, and the `Chance`, if it was searched."""
+        matcher, rule = self._matcher, self._rule
+        found = matcher._seek(frame, None, region, rule, null)
+        matches = found.peaks.compared(found.peaks.matches)
+        match = matcher._complete(matches[0], found, rule.subpixel) if matches else None
+        return match, found.peaks.chance
+
+
+def _alarms(match: Match) -> float:
+    return math.inf if match.false_alarms is None else match.false_alarms
 
 
 def _ends_before(region: Region, match: Match, frame: tuple[int, ...]) -> bool:

@@ -103,7 +103,7 @@ REFUSED = {
     "octets": (np.ndarray.tobytes, "of type |S"),
     "nullable": (
         _from("pandas", lambda pandas, greys: pandas.DataFrame(greys).astype("UInt8")),
-        r"of type DataFrame.*\.to_numpy\)",
+        r"of type DataFrame \(UInt8\), which NumPy reads as objects.*\.to_numpy\)",
     ),
     "xarray of several": (
         _from("xarray", lambda xarray, greys: xarray.Dataset({"a": (("y", "x"), greys)})),

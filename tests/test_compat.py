@@ -3,11 +3,16 @@
 The cases are those of the tests of OpenCV, scikit-image, PyScreeze and Multi-Template-Matching.
 """
 
+import pickle
+import sys
+import types
+
 import cv2
 import naive
 import numpy as np
 import PIL.Image
 import pytest
+import skimage.data
 import skimage.feature
 from numpy.testing import assert_allclose, assert_array_equal
 from patterns import noise_scene
@@ -127,12 +132,28 @@ def test_a_mask_of_all_pixels_is_none(dtype, channels, measure, rng):
 
 def test_masks_that_mean_more_than_yes_and_no_are_refused(rng):
     image, template = small_scene(rng, np.uint8, (3,))
+    mask = np.ones((13, 11, 3))
+    mask[4, 5, 1] = 0
     with pytest.raises(ValueError, match=r"\(13, 11, 3\).*one mask for all channels"):
-        compat.matchTemplate(image, template, compat.TM_NUV, mask=np.ones((13, 11, 3)))
+        compat.matchTemplate(image, template, compat.TM_NUV, mask=mask)
     with pytest.raises(ValueError, match="weights"):
         compat.matchTemplate(image, template, compat.TM_NUV, mask=np.full((13, 11), 0.5))
     with pytest.raises(ValueError, match=r"mask has shape \(5, 5\)"):
         compat.matchTemplate(image, template, compat.TM_NUV, mask=np.ones((5, 5)))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_a_mask_of_equal_channels_is_one(dtype, rng):
+    image, template = small_scene(rng, dtype, (3,))
+    mask = rng.integers(0, 2, (13, 11)).astype(dtype)
+    scores = compat.matchTemplate(
+        image, template, compat.TM_NCC_EXACT, mask=mask[..., None].repeat(3, 2)
+    )
+    assert_allclose(scores, naive.ncc_map(image, template, mask), rtol=0, atol=2e-6)
+    theirs = cv2.matchTemplate(
+        image, template, cv2.TM_CCOEFF_NORMED, mask=mask[..., None].repeat(3, 2)
+    )
+    assert_allclose(scores, 1 - theirs, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -473,6 +494,61 @@ def test_a_screen_without_any_contrast_shows_nothing(rng):
     with pytest.raises(ImageNotFoundException, match="no window does"):
         locate_on(screen, icon, confidence=-1)
     assert locate_all_on(screen, icon, confidence=-1) == []
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", ["camera", "moon"])
+@pytest.mark.parametrize("measure", ["nuv", "nuv_monotone", "nuv_curves", "nuv_adaptive"])
+def test_an_exact_copy_has_all_confidence_though_bins_leave_some_open(name, measure):
+    photo = getattr(skimage.data, name)()
+    for top, left, side in ((100, 200, 30), (300, 120, 16), (200, 310, 48)):
+        icon = photo[top : top + side, left : left + side]
+        for confidence in (1, 0.99):
+            box = locate_on(photo, icon, confidence=confidence, measure=measure)
+            window = photo[box.top : box.top + side, box.left : box.left + side]
+            assert_array_equal(window, icon)
+            assert (left, top, side, side) in locate_all_on(
+                photo, icon, confidence=confidence, measure=measure, max_overlap=1
+            )
+
+
+def test_confidence_is_what_is_explained_of_what_can_be(rng):
+    """By few bins, which leave much open even of an exact copy: a loop tells how much."""
+    icon = rng.integers(0, 256, (20, 22), np.uint8)
+    noisy = np.clip(icon + rng.normal(0, 20, icon.shape), 0, 255).astype(np.uint8)
+    screen = np.full((50, 60), 128, np.uint8)
+    screen[20:40, 30:52] = noisy
+    measure = NUV(bins=3)
+    labels = nuvmatch.Matcher(icon, measure).bins[0].labels
+    explained = 1 - naive.nuv_window(noisy, labels)
+    expected = explained / (1 - naive.nuv_window(icon, labels))
+    assert expected - explained > 0.05
+    place = (30, 20, 22, 20)
+    assert locate_on(screen, icon, confidence=expected - 1e-5, measure=measure) == place
+    with pytest.raises(ImageNotFoundException, match=f"the best place has {expected:.3f}"):
+        locate_on(screen, icon, confidence=expected + 1e-5, measure=measure)
+
+
+@pytest.mark.parametrize("derived", [False, True])
+@pytest.mark.parametrize("names", [(), ("pyscreeze",), ("pyautogui",), ("pyautogui", "pyscreeze")])
+def test_what_is_not_found_is_caught_as_in_pyscreeze(names, derived, monkeypatch):
+    """PyAutoGUI's exception may be one of its own, or PyScreeze's, or derived from that."""
+    of_pyscreeze = type("ImageNotFoundException", (Exception,), {})
+    of_pyautogui = type("ImageNotFoundException", (of_pyscreeze if derived else Exception,), {})
+    theirs = {"pyscreeze": of_pyscreeze, "pyautogui": of_pyautogui}
+    for name in ("pyscreeze", "pyautogui"):
+        module = types.ModuleType(name)
+        module.ImageNotFoundException = theirs[name]
+        monkeypatch.setitem(sys.modules, name, module if name in names else None)
+    with pytest.raises(ImageNotFoundException, match="no window does") as caught:
+        locate_on(np.zeros((30, 40)), slash(False))
+    for name in names:
+        assert isinstance(caught.value, theirs[name])
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again).__mro__[1:], str(again)) == (
+        type(caught.value).__mro__[1:],
+        str(caught.value),
+    )
 
 
 def test_an_inverted_icon_is_found_by_nuv_alone(rng):

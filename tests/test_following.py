@@ -2,11 +2,13 @@
 
 import math
 
+import cv2
 import numpy as np
 import pytest
 
 import nuvmatch
 from nuvmatch import Matcher, track
+from nuvmatch.io import read_image
 
 pytestmark = pytest.mark.compiled
 
@@ -80,17 +82,17 @@ def test_what_is_on_the_border_of_the_region_is_sought_everywhere(ground):
 
 def test_only_a_region_is_searched_while_it_is_there(ground, template, monkeypatch):
     searched = []
-    locate = Matcher.locate
+    seek = Matcher._seek
 
-    def watched(self, image, **options):
-        searched.append(options["region"])
-        return locate(self, image, **options)
+    def watched(self, image, mask, region, *rest):
+        searched.append(region)
+        return seek(self, image, mask, region, *rest)
 
-    monkeypatch.setattr(Matcher, "locate", watched)
+    monkeypatch.setattr(Matcher, "_seek", watched)
     frames = [show(ground, template, place) for place in [(20, 30), (25, 33), None, None, (5, 6)]]
     list(track(frames, template, margin=10))
     around = [(10, 20, 36, 36), (15, 23, 36, 36)]
-    assert searched == [None, around[0], around[1], None, None, None]
+    assert searched == [None, around[0], around[1], None, around[1], None, None]
 
 
 def test_frames_are_asked_for_one_by_one(ground, template):
@@ -114,13 +116,65 @@ def test_a_calibration_of_ones_own(ground, template):
     assert places_of(track(frames, template, null=null)) == PATH
 
 
-def test_frames_that_cannot_tell_are_refused_or_believed_on_wish(ground, template):
-    small = [show(ground, template, (2, 3))[:24, :24]] * 2
-    with pytest.warns(UserWarning, match="cannot be told"), pytest.raises(ValueError, match="null"):
-        next(track(small, template))
+def test_frames_that_cannot_tell_are_not_believed_but_on_wish(ground, template, recwarn):
+    small = show(ground, template, (2, 3))[:24, :24]
+    large = show(ground, template, (30, 40))
+    assert places_of(track([small * 0, small, small], template)) == [None, None, None]
+    (warned,) = recwarn
+    assert "of shape (24, 24) does not show what chance does" in str(warned.message)
+    recwarn.clear()
+    assert places_of(track([large, small], template)) == [(30, 40), None]
+    assert places_of(track([large * 0] * 3, template)) == [None, None, None]
+    assert not recwarn
     with pytest.warns(UserWarning, match="cannot be told"):
-        found = list(track(small, template, false_alarms=math.inf))
+        found = list(track([small] * 2, template, false_alarms=math.inf))
     assert places_of(found) == [(2, 3), (2, 3)]
+
+
+def test_a_frame_is_judged_by_what_it_shows_itself(ground):
+    """Not by what a dark one, or one of noise, showed before: a photograph shows more."""
+    photo = read_image("samples/photos/coins.png")
+    pattern = read_image("samples/templates/camera.png")
+    rng = np.random.default_rng(0)
+    dark = rng.integers(0, 2, photo.shape, np.uint8)
+    noise = rng.integers(0, 256, photo.shape, np.uint8)
+    shown, below = photo.copy(), noise.copy()
+    for frame, row, col in ((shown, 100, 130), (below, 90, 140)):
+        frame[row : row + pattern.shape[0], col : col + pattern.shape[1]] = pattern
+    black, here, there = photo * 0, (100, 130), (90, 140)
+    for first in (dark, noise, black):
+        found = track([first, photo, photo, shown, photo], pattern)
+        assert places_of(found) == [None, None, None, here, None]
+        found = track([shown, shown, first, photo, shown, shown, shown], pattern, renew=2)
+        assert places_of(found) == [here, here, None, None, here, here, here]
+    assert places_of(track([below, photo, black, shown], pattern)) == [there, None, None, here]
+
+
+def test_a_region_of_a_frame_that_shows_more_is_no_proof(template):
+    """Around its last place in noise, a scene of broad stripes shows what noise never does."""
+    rng = np.random.default_rng(4)
+    noise = rng.integers(0, 256, SHAPE, dtype=np.uint8)
+    bars = np.tile(np.repeat(rng.integers(0, 256, 22), 6)[: SHAPE[1]], (SHAPE[0], 1))
+    bars = (bars + rng.integers(0, 9, SHAPE)).astype(float)
+    pattern = np.rint(bars[:SIDE, 40 : 40 + SIDE] * 0.7 + rng.uniform(0, 60, (SIDE, SIDE)))
+    null = Matcher(pattern).calibrate(noise)
+    assert places_of(track([show(noise, pattern, (50, 60)), bars], pattern, null=null))[1]
+    found = places_of(track([show(noise, pattern, (50, 60)), bars], pattern))
+    assert found == [(50, 60), None]
+
+
+def test_exposures_may_change_from_frame_to_frame():
+    photo = read_image("samples/photos/coins.png").astype(float)
+    pattern = read_image("samples/templates/camera.png").astype(float)
+    tones = [lambda t: t, lambda t: 255 * (t / 255) ** 0.5, lambda t: 255 - t]
+    tones += [lambda t: 255 * (t / 255) ** 2, lambda t: 255 - 255 * (t / 255) ** 2, lambda t: t / 9]
+    path = [(60 + 4 * step, 70 + 7 * step) for step in range(6)]
+    frames = []
+    for (row, col), tone in zip(path, tones, strict=True):
+        frame = photo.copy()
+        frame[row : row + pattern.shape[0], col : col + pattern.shape[1]] = pattern
+        frames.append(np.rint(tone(frame)).astype(np.uint8))
+    assert places_of(track(frames, pattern)) == path
 
 
 def test_renewed_it_follows_what_changes(ground, template):
@@ -155,7 +209,11 @@ def test_masks_and_nodata(ground, template):
     ("arguments", "options", "error", "message"),
     [
         ((5, None), {}, TypeError, "frames is 5"),
+        (("v.avi", None), {}, TypeError, "'v.avi'; .*recipe"),
+        ((cv2.VideoCapture(), None), {}, TypeError, "VideoCapture.*frame by frame"),
         ((np.zeros((30, 30)), None), {}, ValueError, "single image"),
+        ((np.zeros((30, 30, 3)), None), {}, ValueError, "single image"),
+        ((np.zeros((30, 30, 4)), np.eye(5)[..., None].repeat(3, 2)), {}, ValueError, "single"),
         (([], None), {"margin": 0}, ValueError, "margin"),
         (([], None), {"renew": 1.5}, TypeError, "renew"),
         (([], None), {"false_alarms": -1}, ValueError, "false_alarms"),

@@ -137,12 +137,12 @@ class Numbers:
         return markdown(columns)
 
     def opencv_table(self):
-        """By NCC, and by its square, which "nuv" is near where noise is all that differs."""
+        """By NCC, and by its square, which "nuv" is near beyond its floor if only noise differs."""
         return markdown(
             {
                 "TM_CCOEFF_NORMED at least": [f"{c:g}" for c in OPENCV],
                 '"ncc" at most': [f"{1 - c:.2f}" for c in OPENCV],
-                '"ncc2" at most, "nuv" at about': [f"{1 - c * c:.2f}" for c in OPENCV],
+                '"ncc2" at most, "nuv" beyond its floor': [f"{1 - c * c:.2f}" for c in OPENCV],
             }
         )
 

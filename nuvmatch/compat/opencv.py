@@ -14,9 +14,10 @@ from cv2 import (
     TM_SQDIFF,
     TM_SQDIFF_NORMED,
 )
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _checks
+from .._checks import Picture
 from ..matcher import Matcher
 from ..measures import MeasureLike
 
@@ -59,11 +60,11 @@ _MEASURES = {
 
 
 def matchTemplate(
-    image: ArrayLike,
-    templ: ArrayLike,
+    image: Picture,
+    templ: Picture,
     method: int | MeasureLike,
     result: NDArray[np.float32] | None = None,
-    mask: ArrayLike | None = None,
+    mask: Picture | None = None,
 ) -> NDArray[np.float32]:
     """Compare a template with every window of an image, as ``cv2.matchTemplate`` is called.
 
@@ -80,7 +81,8 @@ def matchTemplate(
     result : ndarray of float32, of shape (H - h + 1, W - w + 1), optional
         Is filled and returned; an array of another type or shape is left alone.
     mask : array_like of shape (h, w), optional
-        Non-zero where a pixel of the template counts, of floats 0 or 1.
+        Non-zero where a pixel of the template counts, of floats 0 or 1; or of shape (h, w, 3), if
+        all channels are equal.
 
     Returns
     -------
@@ -93,7 +95,7 @@ def matchTemplate(
     cv2.error
         By OpenCV's methods, and for a number that is no method.
     TypeError, ValueError
-        As `nuvmatch.score_map`; if the mask has channels, or weights between 0 and 1.
+        As `nuvmatch.score_map`; if the mask has channels that differ, or weights between 0 and 1.
 
     Examples
     --------
@@ -125,16 +127,18 @@ def matchTemplate(
     return np.asarray(matcher.score_map(pixels, out=result), np.float32)
 
 
-def _as_mask(mask: ArrayLike | None) -> NDArray[Any] | None:
+def _as_mask(mask: Picture | None) -> NDArray[Any] | None:
     """Take a mask that says yes or no of all channels together."""
     if mask is None:
         return None
     weights = _checks.as_greys(mask, "mask")
     if weights.ndim == 3 and weights.shape[2] > 1:
-        raise ValueError(
-            f"mask has shape {weights.shape}; our measures have one mask for all channels, of "
-            "shape (h, w): pass mask[..., 0] if they are equal"
-        )
+        if (weights != weights[..., :1]).any():
+            raise ValueError(
+                f"mask has shape {weights.shape}, with channels that differ; our measures have one "
+                "mask for all channels, of shape (h, w)"
+            )
+        weights = weights[..., 0]
     if weights.dtype.kind == "f" and not np.isin(weights, (0, 1)).all():
         raise ValueError(
             "mask holds weights other than 0 and 1; by our measures a pixel counts or does not: "

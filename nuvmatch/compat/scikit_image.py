@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
+from .._checks import Picture
 from ..matcher import Matcher
 from ..measures import MeasureLike
 
 
 def match_template(
-    image: ArrayLike,
-    template: ArrayLike,
+    image: Picture,
+    template: Picture,
     pad_input: bool = False,
     mode: str | Callable[..., Any] = "constant",
     constant_values: Any = 0,

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _checks
+from .._checks import Picture
 from ..io import read_image, to_grey
 from ..matcher import Matcher
 from ..measures import Measure
+from ..measures.nuv import ToneModel
 from ..results import Matches
 
 
@@ -30,12 +35,29 @@ class Box(NamedTuple):
 
 
 class ImageNotFoundException(LookupError):
-    """An icon is nowhere on a screenshot, or not as similar as was asked for."""
+    """An icon is nowhere on a screenshot, or not as similar as was asked for.
+
+    What is raised is PyScreeze's and PyAutoGUI's own as well where these have been imported, so
+    that what handles theirs handles it.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a class made as it is raised has no name to load
+        return _not_found, self.args
+
+
+def _not_found(message: str) -> ImageNotFoundException:
+    """Make an exception that is also that of those who are called likewise."""
+    name = ImageNotFoundException.__name__
+    modules = [sys.modules.get(module) for module in ("pyautogui", "pyscreeze")]
+    theirs = [getattr(module, name) for module in modules if hasattr(module, name)]
+    bases = tuple(dict.fromkeys((ImageNotFoundException, *theirs)))
+    raised: type[ImageNotFoundException] = type(name, bases, {})
+    return raised(message)
 
 
 def locate_on(
-    screenshot: str | os.PathLike[str] | ArrayLike,
-    icon: str | os.PathLike[str] | ArrayLike,
+    screenshot: str | os.PathLike[str] | Picture,
+    icon: str | os.PathLike[str] | Picture,
     *,
     confidence: float = 0.999,
     grayscale: bool = False,
@@ -53,9 +75,11 @@ def locate_on(
     screenshot, icon : path, Pillow image, or array_like
         Arrays of colours are BGR, as OpenCV and PyScreeze have them.
     confidence : float
-        The least similarity that is enough. By "ncc" it is that of PyScreeze, the correlation. By
-        "nuv" and its kin it is the share of the window's contrast that the icon explains: about
-        the correlation's square, .81 for .9. An exact copy has 1 by "ncc", and some .99 by "nuv".
+        The least similarity that is enough, of which an exact copy has 1. By "ncc" it is that of
+        PyScreeze, the correlation. By "nuv" and its kin it is how much of the window's contrast
+        the icon explains, over how much it explains of its own, since bins leave some of that
+        open: about the correlation's square, .81 for .9. By others it is ``1 - score``; there an
+        exact copy may have less.
     grayscale : bool
         Whether colours are compared in grey.
     region : (int, int, int, int), optional
@@ -89,17 +113,20 @@ def locate_on(
     >>> box.center
     (38, 28)
     """
-    threshold = _as_threshold(confidence)
-    found = _seek(screenshot, icon, grayscale, region, measure)
-    if not found or found[0].score > threshold:
-        best = f"the best place has {found[0].similarity:.3f}" if found else "no window does"
-        raise ImageNotFoundException(f"nothing is as similar to the icon as {confidence:g}; {best}")
+    confidence = _as_confidence(confidence)
+    locate, floor = _made_ready(screenshot, icon, grayscale, region, measure)
+    found = locate()
+    if not found or found[0].score > _threshold(confidence, floor):
+        best = "no window does"
+        if found:
+            best = f"the best place has {(1 - found[0].score) / (1 - floor):.3f}"
+        raise _not_found(f"nothing is as similar to the icon as {confidence:g}; {best}")
     return Box(*found[0].box)
 
 
 def locate_all_on(
-    screenshot: str | os.PathLike[str] | ArrayLike,
-    icon: str | os.PathLike[str] | ArrayLike,
+    screenshot: str | os.PathLike[str] | Picture,
+    icon: str | os.PathLike[str] | Picture,
     *,
     confidence: float = 0.999,
     grayscale: bool = False,
@@ -131,21 +158,38 @@ def locate_all_on(
     TypeError, ValueError, OSError
         As `locate_on`.
     """
-    found = _seek(
-        screenshot, icon, grayscale, region, measure, threshold=_as_threshold(confidence),
-        max_matches=limit, max_overlap=max_overlap,
-    )  # fmt: skip
+    confidence = _as_confidence(confidence)
+    locate, floor = _made_ready(screenshot, icon, grayscale, region, measure)
+    threshold = _threshold(confidence, floor)
+    found = locate(threshold=threshold, max_matches=limit, max_overlap=max_overlap)
     return [Box(*match.box) for match in found]
 
 
-def _as_threshold(confidence: Any) -> float:
+def _as_confidence(confidence: Any) -> float:
+    return _checks.as_number(confidence, "confidence", -1, 1)
+
+
+def _threshold(confidence: float, floor: float) -> float:
     """Return the highest score that is enough, in the type of maps of whole numbers."""
-    return float(np.float32(1 - _checks.as_number(confidence, "confidence", -1, 1)))
+    return float(np.float32(floor + (1 - confidence) * (1 - floor)))
 
 
-def _seek(
-    screenshot: Any, icon: Any, grayscale: bool, region: Any, measure: Any, **rule: Any
-) -> Matches:
+def _floor(matcher: Matcher, icon: NDArray[Any]) -> float:
+    """Return what an exact copy scores: bins of several greys leave some of its contrast open.
+
+    By a measure that bins the image that depends on the screenshot, and is taken for 0.
+    """
+    if not isinstance(matcher.measure, ToneModel):
+        return 0.0
+    with _checks.silence():  # of its alpha the matcher has told
+        floor = float(matcher.score_map(icon, fill_value=np.nan)[0, 0])
+    return 0.0 if np.isnan(floor) else floor  # it refuses its own tones, or is sought by its alpha
+
+
+def _made_ready(
+    screenshot: Any, icon: Any, grayscale: bool, region: Any, measure: Any
+) -> tuple[Callable[..., Matches], float]:
+    """Return what seeks an icon on a screenshot, and what an exact copy of it scores."""
     grayscale = _checks.as_flag(grayscale, "grayscale")
     screen, pattern = _read(screenshot, "image"), _read(icon, "template")
     screen = screen[..., :-1] if screen.ndim == 3 and screen.shape[2] in (2, 4) else screen
@@ -160,7 +204,8 @@ def _seek(
                 f"the region is {region!r}; it must be (left, top, width, height)"
             ) from None
         region = top, left, height, width
-    return Matcher(pattern, measure, dtype=np.float32).locate(screen, region=region, **rule)
+    matcher = Matcher(pattern, measure, dtype=np.float32)
+    return partial(matcher.locate, screen, region=region), _floor(matcher, pattern)
 
 
 def _channels(picture: NDArray[Any]) -> int:

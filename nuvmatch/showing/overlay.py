@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_planes, one_of
 from ..results import Match
-from .pixels import to_8_bits
+from .pixels import as_matches, to_8_bits
 
 LABELS = ("score", "number", "none")
 
@@ -37,12 +37,13 @@ def draw_matches(
         RGB.
     """
     one_of(labels, "labels", LABELS)
+    shown = as_matches(matches)
     planes, _ = as_planes(image, "image")
     colours = np.broadcast_to(to_8_bits(planes), (3, *planes.shape[1:]))
     canvas = np.array(colours.transpose(1, 2, 0), order="C")
     unit = max(1, round(min(canvas.shape[:2]) / 400))
     font, size = cv2.FONT_HERSHEY_SIMPLEX, 0.45 * unit
-    for number, match in reversed(list(enumerate(matches, 1))):
+    for number, match in reversed(list(enumerate(shown, 1))):
         outline = np.rint([(x, y) for y, x in match.corners]).astype(np.int32)
         for colour, thickness in ((_RIM, 3 * unit), (_BOX, unit)):
             cv2.polylines(canvas, [outline], True, colour, thickness)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import cv2
@@ -16,6 +17,17 @@ from ..results import Match
 _TAIL = 0.1  # percent of greys that may be beyond black, or white: hot pixels, not a sky
 _SAMPLE = 1_000_000  # pixels that tell which greys there are
 _ROWS = 256  # made into a picture at once: of large images floats would take the memory
+
+
+def as_matches(matches: Any) -> list[Match]:
+    """Take matches that are to be shown: a list of them, and nothing else in it."""
+    if isinstance(matches, Match) or not isinstance(matches, Iterable):
+        raise TypeError(f"matches is {matches!r}; it must be a sequence of them: [match, ..]")
+    taken = list(matches)
+    for number, match in enumerate(taken):
+        if not isinstance(match, Match):
+            raise TypeError(f"matches[{number}] is {match!r}; all must be matches")
+    return taken
 
 
 def range_of(planes: NDArray[Any]) -> tuple[float, float]:

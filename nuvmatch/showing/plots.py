@@ -16,7 +16,7 @@ from ..binning import Binning
 from ..io import write_whole
 from ..results import Match, ToneCurve
 from .overlay import LABELS, label_of
-from .pixels import as_picture, outline
+from .pixels import as_matches, as_picture, outline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ def plot_matches(
     one_of(labels, "labels", LABELS)
     ax = new_axes(ax)
     ax.imshow(as_picture(image, "image"), cmap="gray", vmin=0, vmax=255)
-    for number, match in reversed(list(enumerate(matches, 1))):
+    for number, match in reversed(list(enumerate(as_matches(matches), 1))):
         corners = outline(match) - 0.5  # pixels have their centers at whole numbers
         ax.fill(*corners.T, fill=False, edgecolor=_BOX, linewidth=1.5)
         if text := label_of(number, match, labels):

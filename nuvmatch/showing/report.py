@@ -21,7 +21,7 @@ from .. import io
 from .._checks import as_greys, as_opaque, as_planes, silence
 from .._version import __version__
 from ..results import Match, ToneCurve
-from .pixels import as_picture, as_png, cut_out, fitted, outline, range_of
+from .pixels import as_matches, as_picture, as_png, cut_out, fitted, outline, range_of
 
 PAGES = (".html", ".htm")
 
@@ -86,7 +86,7 @@ def report(
         script=script,
         script_hash=base64.b64encode(digest).decode(),
         style=(_HERE / "report.css").read_text("utf-8"),
-        **_contents(image, template, list(matches), score_map),
+        **_contents(image, template, as_matches(matches), score_map),
     )
     # Names of files may hold bytes that are no text.
     io.write_whole(path, page.encode(errors="replace"))

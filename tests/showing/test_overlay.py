@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from nuvmatch import Match, Matches
-from nuvmatch.showing import draw_matches
+from nuvmatch.showing import draw_matches, report
 
 RED = np.zeros((4, 5, 3), np.uint8)
 RED[..., 0] = 200
@@ -73,3 +73,19 @@ def test_labels_say_the_score_or_the_number_or_nothing():
     assert 0 < widths["number"] < 10 < 20 < widths["score"]
     with pytest.raises(ValueError, match="'score' or 'number' or 'none'"):
         draw_matches(image, matches, labels="names")
+
+
+@pytest.mark.parametrize(
+    ("matches", "message"),
+    [
+        (Match(1, 2, 3, 4, 0.5), r"matches is Match\(.*sequence"),
+        (None, "matches is None"),
+        ([Match(1, 2, 3, 4, 0.5), None], r"matches\[1\] is None"),
+    ],
+)
+def test_what_are_no_matches_is_named(matches, message, tmp_path):
+    image = np.zeros((20, 30), np.uint8)
+    with pytest.raises(TypeError, match=message):
+        draw_matches(image, matches)
+    with pytest.raises(TypeError, match=message):
+        report(tmp_path / "found.html", image, image[:3, :4], matches)

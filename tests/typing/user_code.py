@@ -3,6 +3,7 @@
 from typing import Any, assert_type
 
 import numpy as np
+import PIL.Image
 from numpy.typing import NDArray
 
 import nuvmatch
@@ -18,6 +19,7 @@ from nuvmatch import (
     Search,
     ToneCurve,
     WindowToPattern,
+    compat,
     find_peaks,
     locate,
     match_template,
@@ -80,6 +82,13 @@ class DifferenceScorer(Scorer):
 
 locate(scene, template, Difference())
 nuvmatch.evaluation.compare([(scene, tones.Gamma(1, 3))], ["nuv", Difference()])
+
+screen = PIL.Image.open("screen.png")
+assert_type(compat.locate_on(screen, "icon.png", measure="nuv").center, tuple[int, int])
+compat.locate_all_on(screen, screen.crop((3, 3, 9, 9)), confidence=0.9)
+compat.matchTemplate(screen, template, compat.TM_NUV, mask=screen)
+compat.match_template(screen, screen, measure="ncc")
+compat.locate_on(screen, best)  # wrong: no picture
 
 locate(scene, template, "nvu")  # wrong: no such measure
 locate(scene, template, threshold="0.5")  # wrong: no number
