@@ -178,6 +178,8 @@ class Match:
             "width": self.width,
             "center_row": center_row,
             "center_col": center_col,
+            "click_x": self.click[0],
+            "click_y": self.click[1],
             "sigma": self.sigma,
             "angle": self.angle,
             "scale": self.scale,

@@ -4,6 +4,7 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import io
-from ._checks import warn
+from ._checks import silence, warn
 from .measures import Measure
+from .results import Match
 from .search import Search
 
 STANDARD_INPUT = "-"
@@ -90,8 +92,14 @@ class Seeker:
     measure : Measure
     page : int or "all", optional
         Which page of a scene is read, from 1. None: the first, with a warning if there are more.
-    nodata, **settings
+    nodata, rivals, **settings
         As for `Search`; nodata is what the files say themselves where none is given.
+
+    Attributes
+    ----------
+    templates : dict of Pattern
+    sought : list of str
+        Names of those that are no rivals.
     """
 
     def __init__(
@@ -101,14 +109,17 @@ class Seeker:
         *,
         page: int | str | None = None,
         nodata: Sequence[float] | None = None,
+        rivals: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         self.templates = templates
+        self.sought = [name for name in templates if name not in rivals]
         self._measure = measure
         self._page = page
         self._nodata = nodata
-        self._settings = settings
+        self._settings = {**settings, "rivals": rivals}
         self._searches: dict[Any, Search] = {}
+        self._said: set[str] = set()
 
     def read(self, path: str) -> Iterator[Page]:
         """Read the pages of a scene that are to be searched, one after the other.
@@ -137,13 +148,23 @@ class Seeker:
         if key not in self._searches:
             if to_luminance:
                 sought = [io.to_grey(image) for image in sought]
-            self._searches[key] = Search(
-                sought[0] if len(sought) == 1 else dict(zip(self.templates, sought, strict=True)),
-                self._measure,
-                nodata=self._nodata or list(key[1]) or None,
-                **self._settings,
-            )
+            named = dict(zip(self.templates, sought, strict=True))
+            with silence() as unsaid:
+                self._searches[key] = Search(
+                    sought[0] if len(sought) == 1 else named,
+                    self._measure,
+                    nodata=self._nodata or list(key[1]) or None,
+                    **self._settings,
+                )
+            for message in unsaid:
+                if message not in self._said:  # of them as luminance, after colours
+                    warn(message)
+            self._said.update(unsaid)
         return io.to_grey(page.pixels) if to_luminance else page.pixels, self._searches[key]
+
+    def named(self, match: Match) -> Match:
+        """Name a match, though a single template has no name in a search."""
+        return match if match.name is not None else replace(match, name=self.sought[0])
 
     @property
     def _patterns(self) -> list[NDArray[Any]]:

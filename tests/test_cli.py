@@ -134,6 +134,7 @@ def test_what_cannot_be_told_is_null_in_json(capsys):
         (["--direction", "both", "--measure", "ncc", "--threshold", "0.2"], PLACES),
         (["--direction", "both", "--measure", "ncc", "--bins", "9", "--threshold", "0.2"], PLACES),
         (["--direction", "both", "--measure", "mi", "--threshold", "0.1"], PLACES),
+        (["--direction", "mutual", "--threshold", "0.3"], PLACES),
         (["--polarity", "increasing", "--threshold", "0.1"], PLACES[:1]),
         (["--polarity", "decreasing", "--threshold", "0.1"], PLACES[1:]),
         (["--gain", "-0.6", "-0.4", "--threshold", "0.1"], PLACES[1:]),
@@ -143,6 +144,19 @@ def test_what_cannot_be_told_is_null_in_json(capsys):
 def test_options_choose_the_places(options, places, capsys):
     assert run("--json", *options) == 0
     assert reported(capsys) == places
+
+
+def test_mutual_is_the_worse_of_both_directions(capsys):
+    run("--json", "--direction", "mutual", "--max-matches", "2", "--bins", "6")
+    found = json.loads(capsys.readouterr().out)["matches"]
+    maps = (
+        nuvmatch.score_map(SCENE, TEMPLATE, measure)
+        for measure in (nuvmatch.NUV(bins=6), nuvmatch.WindowToPattern(bins=6))
+    )
+    worse = np.maximum(*maps)
+    assert [m["score"] for m in found] == [float(worse[m["row"], m["col"]]) for m in found]
+    assert found[0]["score"] == worse.min()
+    assert "Highest(" in found[0]["measure"]
 
 
 def test_all_places_do_not_overlap(capsys):
@@ -157,8 +171,11 @@ def test_json_holds_the_tone_curve(capsys):
     match = nuvmatch.locate(SCENE, TEMPLATE, false_alarms=np.inf, max_matches=1)[0]
     (found,) = report["matches"]
     curves = [{"levels": [*levels], "values": [*values]} for levels, values in match.tone_curves]
-    assert found == {**match.to_record(), "tone_curves": curves}
+    named = {**match.to_record(), "name": "template.png"}
+    assert found == {**named, "tone_curves": curves}
     assert (found["measure"], found["center_row"], found["center_col"]) == ("nuv", 12.5, 15.5)
+    assert (found["click_x"], found["click_y"]) == (16, 13)
+    assert report["best"] == named
     assert report["best_score"] == match.score
 
 
@@ -182,8 +199,10 @@ def test_a_blank_scene_is_status_one(capsys):
 
 
 def test_windows_that_limits_refuse_are_not_called_flat(capsys):
-    assert run("--gain", "90", "91") == 1
-    assert "flat or masked out, or refused by --gain\n" in capsys.readouterr().out
+    inverted = " (an inverted copy has a negative gain)"
+    for limits, more in ((["90", "91"], inverted), (["-91", "-90"], "")):
+        assert run("--gain", *limits) == 1
+        assert f"flat or masked out, or refused by --gain{more}\n" in capsys.readouterr().out
 
 
 def test_a_region_beside_the_scene_is_status_one():
@@ -264,6 +283,7 @@ def test_many_kinds_of_files_are_taken(kind, capsys):
         ([*PAIR, "--bins", "many"], "--bins: 'many'"),
         ([*PAIR, "--bins", "1"], "--bins: '1'"),
         ([*PAIR, "--bins", "auto", "--direction", "both"], "takes a number of bins, not 'auto'"),
+        ([*PAIR, "--region=-5", "0", "20", "20"], "expected 4 arguments, each after a space"),
         ([*PAIR, "--bins", "500"], "each pixel is a bin"),
         ([*PAIR, "--threshold", "nan"], "--threshold: 'nan'"),
         ([*PAIR, "--max-matches", "0"], "--max-matches: '0'"),

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 from scipy import ndimage
 
+import nuvmatch
 from nuvmatch import io
 from nuvmatch.cli import main
+from nuvmatch.showing import draw_matches
 
 pytestmark = pytest.mark.compiled
 
@@ -42,7 +45,7 @@ def places(capsys):
 )
 def test_several_scenes_are_files_folders_or_patterns(scenes, capsys):
     assert main(["locate", *scenes, "a.png", "--json", "--threshold", "0.1"]) == 0
-    assert places(capsys) == [[(None, 10, 20)], []]
+    assert places(capsys) == [[("a.png", 10, 20)], []]
 
 
 def test_several_templates_compete_and_have_the_names_of_their_files(capsys):
@@ -123,6 +126,119 @@ def test_a_report_shows_several_templates_by_name_and_a_map_of_one():
         assert ("Score map" in page) == has_map
 
 
+# Rivals, and what is not found
+
+
+@pytest.fixture
+def icons():
+    """Two look-alikes on a screen, and a third which is not there."""
+    screen, icon = noise(3, 90, 120), noise(4, 16, 16)
+    names = "out", "in", "search"
+    for number, name in enumerate(names):
+        drawn = icon.copy()
+        drawn[6:10, 3 * number : 3 * number + 4] = 255 - drawn[6:10, 3 * number : 3 * number + 4]
+        io.write_picture(f"zoom_{name}.png", drawn)
+        if name != "search":
+            screen[20:36, 20 + 50 * number : 36 + 50 * number] = drawn
+    io.write_picture("screen.png", screen)
+    return ["locate", "screen.png", "zoom_search.png"]
+
+
+@pytest.mark.parametrize("rivals", [["zoom_in.png", "zoom_out.png"], ["./zoom_*.png"]])
+def test_rivals_compete_and_are_not_reported(icons, rivals, capsys):
+    limits = ["--false-alarms", "1e-4", "--max-per-name", "1", "--json"]
+    assert main([*icons, *limits]) == 0  # a look-alike
+    capsys.readouterr()
+    limits += [word for rival in rivals for word in ("--rival", rival)]
+    assert main([*icons, *limits, "--csv", "found.csv", "--report", "x.html"]) == 1
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    assert (report["template"], report["matches"], err) == ("zoom_search.png", [], "")
+    assert report["best"]["name"] == "zoom_search.png"
+    assert len(Path("found.csv").read_text().splitlines()) == 1
+    assert "zoom_in" not in Path("x.html").read_text("utf-8")
+    screen = io.read_image("screen.png")
+    screen[60:76, 50:66] = io.read_image("zoom_search.png")
+    io.write_picture("screen.png", screen)
+    assert main([*icons, *limits]) == 0
+    assert places(capsys) == [[("zoom_search.png", 60, 50)]]
+
+
+def test_where_every_place_is_a_rivals_that_is_said(capsys):
+    io.write_picture("twin.png", io.read_image("scenes/first.png")[10:24, 20:34][::-1])
+    io.write_picture("small.png", io.read_image("twin.png"))
+    assert main(["locate", "small.png", "a.png", "--rival", "twin.png", "--all"]) == 1
+    assert "every window is flat or masked out, or a rival's\n" in capsys.readouterr().out
+
+
+def test_templates_that_are_not_found_are_named(icons, capsys):
+    sought = [*icons, "--template", "zoom_in.png", "--template", "zoom_out.png"]
+    assert main([*sought, "--max-per-name", "1", "--false-alarms", "1e-4"]) == 0
+    assert capsys.readouterr().err == "nuvmatch: screen.png: not found: zoom_search.png\n"
+    for more in (["--quiet", "--threshold", "0"], ["--max-matches", "1"], []):  # or not looked for
+        main([*sought, *more])
+        assert "not found" not in capsys.readouterr().err
+    pair = ["a.png", "--template", "b.png", "--threshold", "0.1"]
+    assert main(["locate", "scenes", *pair]) == 0
+    assert capsys.readouterr().err == (
+        "nuvmatch: scenes/first.png: not found: b.png\n"
+        "nuvmatch: scenes/second.png: not found: a.png\n"
+    )
+
+
+def test_a_template_of_one_colour_is_warned_of_by_name_and_once(folder, capsys):
+    scene, opaque = io.read_image("scenes/first.png"), np.zeros((12, 12), np.uint8)
+    opaque[3:9, 2:7] = 255
+    for name in "xy":
+        opaque[2, 4] = 255 * (name == "x")
+        io.write_picture(f"{name}.png", np.dstack([np.full((12, 12, 3), 9, np.uint8), opaque]))
+    io.write_picture("scenes/colour.png", np.dstack([scene] * 2 + [scene[::-1]]))
+    main(["locate", "scenes", "x.png", "--template", "y.png", "--threshold", "0.1", "--json"])
+    warned = [line for line in capsys.readouterr().err.splitlines() if "flat where" in line]
+    assert [line.split(": ")[2] for line in warned] == ["template 'x.png'", "template 'y.png'"]
+
+
+# Pictures of many scenes
+
+
+def test_pictures_maps_and_reports_of_scenes_go_into_folders(folder):
+    asked = ["--out", "shown/", "--map", "shown/", "--report", "pages/", "--labels", "none"]
+    assert main(["locate", "scenes", "a.png", *asked]) == 0
+    names = sorted(path.name for path in (folder / "shown").iterdir())
+    assert names == ["first.npy", "first.png", "second.npy", "second.png"]
+    template = io.read_image("a.png")
+    for name in ("first", "second"):
+        scene = io.read_image(f"scenes/{name}.png")
+        wanted = draw_matches(scene, nuvmatch.locate(scene, template), labels="none")
+        np.testing.assert_array_equal(io.read_image(f"shown/{name}.png"), wanted)
+        np.testing.assert_array_equal(
+            np.load(f"shown/{name}.npy"), nuvmatch.score_map(scene, template)
+        )
+        title = f"<h1>a.png in {name}.png by nuv</h1>"
+        assert title in (folder / "pages" / f"{name}.html").read_text("utf-8")
+
+
+def test_pictures_of_pages_have_their_numbers_and_none_is_written_over_an_input(folder, capsys):
+    pages = np.stack([noise(seed, 60, 70) for seed in (0, 5, 6)])
+    tifffile.imwrite("stack.tif", pages, photometric="minisblack")
+    (folder / "shown").mkdir()
+    asked = ["locate", "stack.tif", "a.png", "--threshold", "0.1", "--page"]
+    assert main([*asked, "all", "--out", "shown"]) == 0
+    names = [f"stack_p{page}.png" for page in (1, 2, 3)]
+    assert sorted(path.name for path in (folder / "shown").iterdir()) == names
+    shown = [io.read_image(f"shown/{name}") for name in names]
+    boxes = [(one != page[..., None]).any() for one, page in zip(shown, pages, strict=True)]
+    assert boxes == [True, False, False]
+    assert main([*asked, "2", "--out", "one/"]) == 1
+    np.testing.assert_array_equal(io.read_image("one/stack.png"), shown[1])
+    io.write_picture("shown/stack_p3.png", pages[2])
+    before = (folder / "shown" / "stack_p3.png").read_bytes()
+    capsys.readouterr()
+    assert main([*asked, "all", "--out", "shown", "--rival", "shown/stack_p3.png"]) == 2
+    assert "would write over shown/stack_p3.png" in capsys.readouterr().err
+    assert (folder / "shown" / "stack_p3.png").read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -138,6 +254,13 @@ def test_a_report_shows_several_templates_by_name_and_a_map_of_one():
         (["scenes/first.png", "a.png", "--scales", "2,1"], "smaller one first"),
         (["scenes/first.png", "a.png", "--angles", "all", "--measure", "auto"], "auto"),
         (["scenes/first.png"], "SCENE comes first, then TEMPLATE"),
+        (["scenes/first.png", "a.png", "--rival", "b.png", "--map", "x.npy"], "one template"),
+        (["scenes/first.png", "a.png", "--rival", "none.png"], "none.png: No such file"),
+        (["scenes", "a.png", "--out", "a.png/"], "a.png/ is not a folder"),
+        (["scenes", "a.png", "--out", "no/x/"], "no/x: No such file"),
+        (["scenes", "a.png", "--out", "scenes"], "would write over scenes/first.png"),
+        (["scenes", "a.png", "--map", "x.npy", "--page", "all"], "choose it with --page N"),
+        (["scenes/first.png", "first.png", "a.png", "--out", "x/"], "would have one name in x/"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(options, message, capsys):

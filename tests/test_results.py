@@ -96,6 +96,7 @@ def test_records_hold_scalars_each_once_and_are_ready_for_json():
     assert {"x", "y", "box", "similarity", "center", "tone_curves"}.isdisjoint(first)  # once
     assert (first["row"], first["col"], first["height"], first["width"]) == (5, 33, 6, 10)
     assert (first["center_row"], first["center_col"]) == (7.5, 37.5)
+    assert (first["click_x"], first["click_y"]) == FULL.click == (38, 8)
     assert (first["score"], first["gain"], first["measure"]) == (0.25, -2.88, "nuv")
     assert (second["gain"], second["name"], second["false_alarms"]) == (None, None, None)
 

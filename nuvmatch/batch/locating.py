@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,17 +39,18 @@ _BEYOND_ANY_IMAGE = (2**62, 2**62)
 class Summary(NamedTuple):
     """What came of a run: of how many scenes, in how many something was found.
 
-    And nothing was, and how many failed, which are all; of how many something is to be said in
-    the column "warning"; how many of all an earlier run had done; and how long it took.
+    And nothing was, and how many failed, which are all; how many of all an earlier run had done;
+    how long it took; and of how many scenes each warning is that stands in the column "warning",
+    as the first of them has it: those that differ in names of files and numbers alone are one.
     """
 
     scenes: int
     found: int
     nothing: int
     failed: int
-    warned: int
     done_before: int
     seconds: float
+    warnings: dict[str, int]
 
 
 def locate_in_files(
@@ -160,11 +162,11 @@ def locate_in_files(
             for name, rows in _with_progress(outcomes, len(names), done_before, progress):
                 rows = _failure(rows) if isinstance(rows, Exception) else rows
                 journal.add(name, stamps[name], rows)
-        counts: Counter[str] = Counter()
-        write_table(out, _rows_of(names, journal, counts))
-    of_kinds = {kind: counts[kind] for kind in ("found", "nothing", "failed", "warned")}
-    seconds = time.monotonic() - started
-    return Summary(scenes=len(names), **of_kinds, done_before=done_before, seconds=seconds)
+        counts, kinds = Counter[str](), dict[str, tuple[str, int]]()
+        write_table(out, _rows_of(names, journal, counts, kinds))
+    found, nothing, failed = (counts[outcome] for outcome in ("found", "nothing", "failed"))
+    seconds, warnings = time.monotonic() - started, dict(kinds.values())
+    return Summary(len(names), found, nothing, failed, done_before, seconds, warnings)
 
 
 @dataclass(frozen=True)
@@ -185,15 +187,14 @@ class _Task:
         return [row | warning for row in rows]
 
     def _rows(self, path: str) -> Iterator[Row]:
-        names = list(self.seeker.templates)
-        only = {"name": names[0]} if len(names) == 1 else {}
         for page in self.seeker.read(path):
             with _checks.silence():  # what is to be said of templates was said at first
                 greys, search = self.seeker.made_ready(page)
             matches = search.locate(greys, **self.asked)
             for match in matches:
-                told = {key: value for key, value in match.to_record().items() if value is not None}
-                yield {"page": page.number, **told, **only}
+                record = self.seeker.named(match).to_record()
+                told = {key: value for key, value in record.items() if value is not None}
+                yield {"page": page.number, **told}
             if not matches:
                 yield {"page": page.number}
 
@@ -204,14 +205,26 @@ def _failure(error: Exception) -> list[Row]:
     return [{"error": f"{'' if expected else type(error).__name__ + ': '}{reason_of(error)}"}]
 
 
-def _rows_of(names: Iterable[str], journal: Journal, counts: Counter[str]) -> Iterator[Row]:
-    """Read the rows of scenes, in their order, and count what came of these."""
+def _rows_of(
+    names: Iterable[str],
+    journal: Journal,
+    counts: Counter[str],
+    kinds: dict[str, tuple[str, int]],
+) -> Iterator[Row]:
+    """Read the rows of scenes, in their order, and count what came of these, and their warnings."""
     for name in names:
         rows = journal.rows_of(name)
         found = any("score" in row for row in rows)
         counts["failed" if has_failed(rows) else "found" if found else "nothing"] += 1
-        counts["warned"] += any("warning" in row for row in rows)
+        for warning in {row["warning"] for row in rows if "warning" in row}:
+            kind = _without_names_and_numbers(warning, name)
+            first, number = kinds.get(kind, (warning, 0))
+            kinds[kind] = first, number + 1
         yield from ({"scene": name, **row} for row in rows)
+
+
+def _without_names_and_numbers(warning: str, scene: str) -> str:
+    return re.sub(rf"\S*{re.escape(Path(scene).name)}|\d[\d.]*", "", warning)
 
 
 def _with_progress(

@@ -20,7 +20,7 @@ COLUMNS = ("scene", "page", *Match(0, 0, 1, 1, 0.0).to_record(), "error", "warni
 
 _ROWS_AT_ONCE = 10_000
 _TEXTS = ("scene", "name", "measure", "error", "warning")
-_WHOLE = ("page", "row", "col", "height", "width")
+_WHOLE = ("page", "row", "col", "height", "width", "click_x", "click_y")
 
 
 def check_table(path: str | os.PathLike[str], inputs: Iterable[str]) -> None:

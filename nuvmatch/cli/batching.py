@@ -11,6 +11,8 @@ from ..scenes import STANDARD_INPUT
 from .commands import measure_of, wanted
 from .reporting import BAD_INPUT, FOUND, NOTHING
 
+_KINDS = 3  # of warnings, that are shown
+
 
 def batch(options: argparse.Namespace) -> int:
     """Seek templates in many scenes, and write where they are as one table."""
@@ -59,7 +61,12 @@ def _paths_from(path: str | None) -> list[Path]:
 def _as_text(summary: Summary, out: str) -> str:
     known = f", {summary.done_before} of them by an earlier run" if summary.done_before else ""
     failed = ' (column "error")' if summary.failed else ""
-    warned = f'\nwarnings for {summary.warned} (column "warning")' if summary.warned else ""
+    warned = "".join(
+        f"\nwarning of {number}: {warning}"
+        for warning, number in sorted(summary.warnings.items(), key=lambda kind: -kind[1])[:_KINDS]
+    )
+    if len(summary.warnings) > _KINDS:
+        warned += f'\n{len(summary.warnings) - _KINDS} more kinds of them (column "warning")'
     return (
         f"{summary.scenes} scene{'s'[: summary.scenes != 1]} in {summary.seconds:.1f} s{known}: "
         f"{summary.found} found, {summary.nothing} nothing, {summary.failed} failed{failed}"

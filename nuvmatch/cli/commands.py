@@ -17,10 +17,11 @@ from .._checks import where_data
 from .._progress import Tell, bar
 from ..finding import PRECISE
 from ..matcher import Matcher
-from ..measures import NAMED, NUV, Lowest, Measure, WindowToPattern, name_of
+from ..measures import NAMED, NUV, Highest, Lowest, Measure, WindowToPattern, name_of
 from ..results import Matches
 from ..scenes import (
     STANDARD_INPUT,
+    Page,
     Seeker,
     expand,
     limits,
@@ -30,9 +31,10 @@ from ..scenes import (
     source_of,
 )
 from ..search import Search
-from ..showing import CHARTS, PAGES, check_report, draw_matches, plot_bins, write_chart
+from ..showing import CHARTS, draw_matches, plot_bins, write_chart
 from ..showing import report as write_report
 from ..tones.families import NAMED as FAMILIES
+from .outputs import Outputs
 from .reporting import (
     BAD_INPUT,
     ERRORS,
@@ -44,22 +46,27 @@ from .reporting import (
     report_bins,
     report_matches,
     say_error,
+    say_not_found,
     sought_in_words,
 )
+
+# Directions that ask both ways, and which of the two scores each takes.
+_JOINED = {"both": Lowest, "mutual": Highest}
 
 _SOON = 2  # seconds, in which nobody asks how far it is
 
 
 def locate(options: argparse.Namespace) -> int:
     """Seek templates in scenes, and report where they are."""
-    scenes, paths = _scenes_and_templates(options)
-    _check_locate(options, scenes, paths)
+    scenes, paths, rivals = _scenes_and_templates(options)
+    outputs = _check_locate(options, scenes, [*paths, *rivals])
     measure = measure_of(options)
     options.measure = name_of(measure)
+    templates = read_templates([*paths, *rivals])
     seeker = Seeker(
-        read_templates(paths), measure, page=options.page, masks=read_mask(options.mask),
+        templates, measure, page=options.page, masks=read_mask(options.mask),
         nodata=options.nodata, angles=options.angles, scales=options.scales,
-        n_threads=options.threads,
+        rivals=list(templates)[len(paths) :], n_threads=options.threads,
     )  # fmt: skip
     where = {"image_mask": read_mask(options.image_mask), "region": options.region}
     reports: list[Report] = []
@@ -68,7 +75,7 @@ def locate(options: argparse.Namespace) -> int:
         one = tell if len(scenes) == 1 else None
         for number, path in enumerate(scenes, 1):
             try:
-                reports.append(_seek(options, seeker, path, {**where, "progress": one}))
+                reports.append(_seek(options, seeker, path, {**where, "progress": one}, outputs))
             except ERRORS as error:
                 if len(scenes) == 1:
                     raise
@@ -100,8 +107,11 @@ def _progress(options: argparse.Namespace, scenes: int) -> Iterator[Tell | None]
         yield tell
 
 
-def _scenes_and_templates(options: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """Tell scenes, which come first, from the template behind them and others by an option."""
+def _scenes_and_templates(options: argparse.Namespace) -> tuple[list[str], list[str], list[str]]:
+    """Tell scenes, which come first, from the template behind them and others by options.
+
+    What is sought is no rival, though a folder or a pattern of rivals may hold it.
+    """
     *scenes, last = options.images
     templates = list(options.template)
     if scenes:
@@ -111,49 +121,66 @@ def _scenes_and_templates(options: argparse.Namespace) -> tuple[list[str], list[
     if not templates:
         raise ValueError("there is no TEMPLATE: SCENE comes first, then TEMPLATE")
     scenes, templates = expand(scenes), expand(templates)
-    if (scenes + templates).count(STANDARD_INPUT) > 1:
+    sought = {Path(path).resolve() for path in templates}
+    rivals = [path for path in expand(options.rival) if Path(path).resolve() not in sought]
+    if (scenes + templates + rivals).count(STANDARD_INPUT) > 1:
         raise ValueError("standard input is one image; SCENE or TEMPLATE must be a file")
-    return scenes, templates
+    return scenes, templates, rivals
 
 
-def _seek(options: argparse.Namespace, seeker: Seeker, path: str, where: dict[str, Any]) -> Report:
+def _seek(
+    options: argparse.Namespace,
+    seeker: Seeker,
+    path: str,
+    where: dict[str, Any],
+    outputs: Outputs,
+) -> Report:
     """Search one scene, page by page."""
-    report = Report(path, list(seeker.templates), [], [])
+    report = Report(path, seeker.sought, [], [])
+    asked = limits(**wanted(options))
+    cut_short = False
     for page in seeker.read(path):
         greys, search = seeker.made_ready(page)
-        matches = search.locate(greys, **where, **limits(**wanted(options)))
-        report.found.extend(Found(page.number, match) for match in matches)
+        matches = search.locate(greys, **where, **asked)
+        cut_short |= len(matches) == asked["max_matches"]
         best = matches[:1] or _best(options, search, greys, where)
-        report.best.extend(Found(page.number, match) for match in best)
+        for some, places in ((report.found, matches), (report.best, best)):
+            some.extend(Found(page.number, seeker.named(match)) for match in places)
         whole = None
         shown = options.report is not None and _has_map(options, seeker.templates)
         if options.map is not None or shown:
             (upright,) = search._seekers
             whole = upright.matcher.score_map(greys, image_mask=where["image_mask"])
-        if options.map is not None and whole is not None:
-            io.write_map(options.map, whole)
-        if {options.out, options.report} != {None}:
-            scene = _without_nodata(page.pixels, search)
-            _show(options, report, scene, seeker, matches, whole)
+        _show(options, path, page, seeker, matches, whole, outputs)
+    if not cut_short:
+        say_not_found(options, report)
     return report
 
 
 def _show(
     options: argparse.Namespace,
-    report: Report,
-    scene: NDArray[Any],
+    path: str,
+    page: Page,
     seeker: Seeker,
     matches: Matches,
     score_map: NDArray[Any] | None,
+    outputs: Outputs,
 ) -> None:
-    """Write the picture and the page that are asked for."""
-    if options.out is not None:
-        io.write_picture(options.out, draw_matches(scene, matches, labels=options.labels))
-    if options.report is not None:
-        sought = {name: one.pixels for name, one in seeker.templates.items()}
-        scene_name = Path(report.scene).name
-        title = f"{sought_in_words(list(sought))} in {scene_name} by {options.measure}"
-        write_report(options.report, scene, sought, matches, score_map, title=title)
+    """Write the map, the picture and the report that are asked for."""
+    out, map_file, html = (outputs.path(one, path, page.number) for one in ("out", "map", "report"))
+    if map_file is not None and score_map is not None:
+        io.write_map(map_file, score_map)
+    if out is html is None:
+        return
+    scene = _without_nodata(page.pixels, seeker.made_ready(page)[1])
+    if out is not None:
+        io.write_picture(out, draw_matches(scene, matches, labels=options.labels))
+    if html is not None:
+        sought = {name: seeker.templates[name].pixels for name in seeker.sought}
+        where = f"page {page.number} of " if options.page else ""
+        title = f"{sought_in_words(seeker.sought)} in {where}{Path(path).name}"
+        title += f" by {options.measure}"
+        write_report(html, scene, sought, matches, score_map, title=title)
 
 
 def show_bins(options: argparse.Namespace) -> int:
@@ -171,27 +198,13 @@ def show_bins(options: argparse.Namespace) -> int:
 
 def _check_locate(
     options: argparse.Namespace, scenes: Sequence[str], templates: Sequence[str]
-) -> None:
+) -> Outputs:
     """Refuse, before any work is done, what cannot be read or written together."""
-    inputs = [*scenes, *templates, options.mask, options.image_mask]
-    outputs = [
-        (options.out, io.PICTURES),
-        (options.map, io.MAPS),
-        (options.csv, (".csv",)),
-        (options.report, PAGES),
-    ]
-    io.check_outputs(outputs, [path for path in inputs if path not in (None, STANDARD_INPUT)])
-    if {options.out, options.map, options.report} != {None}:
-        if options.page == "all":
-            raise ValueError("--out, --map and --report show one page; choose it with --page N")
-        if len(scenes) > 1:
-            raise ValueError(f"--out, --map and --report show one scene; there are {len(scenes)}")
     if options.mask is not None and len(templates) > 1:
         raise ValueError(f"--mask is of one template; there are {len(templates)}")
-    if options.report is not None:
-        check_report(options.report)
     if options.map is not None and not _has_map(options, templates):
         raise ValueError("--map is of one template as it is, neither turned nor resized")
+    return Outputs(options, scenes, [*templates, options.mask, options.image_mask])
 
 
 def _has_map(options: argparse.Namespace, templates: Sized) -> bool:
@@ -246,7 +259,8 @@ def measure_of(options: argparse.Namespace) -> Measure:
         raise ValueError(
             f"the direction {options.direction!r} takes a number of bins, not {options.bins!r}"
         )
-    if options.direction == "both" and not hasattr(measure, "bins"):
+    joined = _JOINED.get(options.direction)
+    if joined is not None and not hasattr(measure, "bins"):
         given.pop("bins", None)  # they are of the other direction
     if options.direction == "wtp":
         if name != "nuv":
@@ -257,9 +271,7 @@ def measure_of(options: argparse.Namespace) -> Measure:
             raise ValueError(f"{name!r} has no option --{setting}")
     if given:
         measure = replace(measure, **given)  # type: ignore[type-var]  # those with settings
-    if options.direction == "both":
-        return Lowest(measure, WindowToPattern(bins=options.bins))
-    return measure
+    return joined(measure, WindowToPattern(bins=options.bins)) if joined else measure
 
 
 def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:

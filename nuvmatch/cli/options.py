@@ -35,6 +35,8 @@ class _Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-(\.?\d|inf)", re.IGNORECASE)
 
     def error(self, message: str) -> NoReturn:
+        if re.search(r"expected \d+ arguments", message):
+            message += ", each after a space and none after '='"
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n")
 
 
@@ -58,8 +60,9 @@ def parser() -> argparse.ArgumentParser:
         "many places as good, or better, chance shows in a scene like this; with --threshold "
         "alone they are not told, which saves time. "
         "Where one of the two is grey, the luminance of the other is taken. "
-        "Exit status: 0 found, 1 nothing found, 2 bad input; of several scenes one that "
-        "cannot be read is reported, the others are searched, and the status is 2.",
+        "Exit status: 0 found, 1 nothing found, 2 bad input, 130 interrupted; of several "
+        "scenes one that cannot be read is reported, the others are searched, and the status is "
+        "2.",
         epilog="Example: nuvmatch locate screen.png icon.png --measure auto --false-alarms 0.01",
     )
     _add_images(seek)
@@ -71,8 +74,10 @@ def parser() -> argparse.ArgumentParser:
     _add_progress(seek)
     _add_outputs(
         seek,
-        f"draw the matches on the scene: {', '.join(io.PICTURES)}",
-        f"save the whole scene's score map: {', '.join(io.MAPS)}; PNG: 0 is black, 1 white",
+        f"draw the matches on the scene: {', '.join(io.PICTURES)}; into a folder, or NAME/, one "
+        "picture of each scene and page",
+        f"save the whole scene's score map: {', '.join(io.MAPS)}; PNG: 0 is black, 1 white; or "
+        "into a folder likewise",
     )
     seek.add_argument("--threads", type=_count, metavar="N", help="as many at most")
     seek.set_defaults(run=locate)
@@ -165,6 +170,14 @@ def _add_images(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="another template, as often as there are: they compete for each place",
     )
+    parser.add_argument(
+        "--rival",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a look-alike that is not sought, as often as there are: it competes for each place, "
+        "and is neither reported nor counted",
+    )
 
 
 def _add_pixels(parser: argparse.ArgumentParser) -> None:
@@ -201,11 +214,12 @@ def _add_measure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--direction",
-        choices=("ptw", "wtp", "both"),
+        choices=("ptw", "wtp", "both", "mutual"),
         default="ptw",
         help="ptw: the template's greys explain the scene, as the measure has it (default); wtp: "
         "the scene's, in --bins of equal width, explain the template, for one grey that shows as "
-        "several; both: the better of these",
+        "several; both: the better of these; mutual: the worse: each must explain the other, so "
+        "that on screens and drawings nothing passes that shows less than the template",
     )
     parser.add_argument(
         "--polarity",
@@ -300,17 +314,17 @@ def _add_outputs(parser: argparse.ArgumentParser, picture: str, score_map: str =
     how.add_argument("--json", action="store_true", help="print JSON instead of a table")
     if score_map:
         how.add_argument("--quiet", action="store_true", help="print nothing: exit status only")
-    parser.add_argument("--out", metavar="FILE", help=picture)
+    parser.add_argument("--out", metavar="FILE|FOLDER" if score_map else "FILE", help=picture)
     if score_map:
-        parser.add_argument("--map", metavar="FILE", help=score_map)
+        parser.add_argument("--map", metavar="FILE|FOLDER", help=score_map)
         parser.add_argument(
             "--csv", metavar="FILE", help="save all matches of all scenes as one table"
         )
         parser.add_argument(
             "--report",
-            metavar="FILE",
+            metavar="FILE|FOLDER",
             help="show all that is known of the matches on one page for a browser: "
-            f"{', '.join(PAGES)} (needs nuvmatch[report])",
+            f"{', '.join(PAGES)} (needs nuvmatch[report]); or into a folder likewise",
         )
         parser.add_argument(
             "--labels",

@@ -52,6 +52,14 @@ def say_error(error: BaseException, about: str = "") -> None:
     print(f"nuvmatch: error: {reason}", file=sys.stderr)
 
 
+def say_not_found(options: argparse.Namespace, report: Report) -> None:
+    """Say in one line which of several templates have no match."""
+    found = {one.match.name for one in report.found}
+    missing = [name for name in report.templates if name not in found]
+    if missing and len(report.templates) > 1 and not options.quiet:
+        print(f"nuvmatch: {report.scene}: not found: {', '.join(missing)}", file=sys.stderr)
+
+
 def report_matches(options: argparse.Namespace, reports: Sequence[Report]) -> None:
     """Print what was found, as it was asked for: of several scenes one after the other."""
     if options.quiet:
@@ -70,10 +78,8 @@ def as_csv(reports: Sequence[Report]) -> str:
     writer = csv.DictWriter(text, columns)
     writer.writeheader()
     for report in reports:
-        name = report.templates[0] if len(report.templates) == 1 else None
         for page, match in report.found:
-            record = {"scene": report.scene, "page": page, **match.to_record()}
-            writer.writerow(record | ({"name": name} if name else {}))
+            writer.writerow({"scene": report.scene, "page": page, **match.to_record()})
     return text.getvalue()
 
 
@@ -170,9 +176,12 @@ def _columns(options: argparse.Namespace, report: Report) -> list[tuple[str, int
 def _reasons(options: argparse.Namespace) -> str:
     """Say why no window may be a match."""
     refusing = [f"--{name}" for name in ("gain", "polarity") if getattr(options, name)]
+    inverted = options.gain and options.gain[0] >= 0
     reasons = ["flat or masked out"]
     reasons += [f"refused by {' and '.join(refusing)}"] if refusing else []
+    reasons[-1] += " (an inverted copy has a negative gain)" if inverted else ""
     reasons += ["outside the region"] if options.region else []
+    reasons += ["a rival's"] if options.rival else []
     return ", or ".join(reasons)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import cv2
@@ -72,6 +72,7 @@ def compete(
     order: NDArray[np.int64],
     rule: PeakRule,
     max_per_name: int | None = None,
+    rivals: Collection[Any] = (),
 ) -> list[int]:
     """Let matches compete for each place: of those too near each other the best is taken.
 
@@ -86,6 +87,9 @@ def compete(
         How near is too near, and how many are taken.
     max_per_name : int, optional
         How many of one name are taken.
+    rivals : collection
+        Names whose matches keep others away wherever they are, and are neither counted nor
+        returned.
 
     Returns
     -------
@@ -96,14 +100,15 @@ def compete(
     taken: list[int] = []
     of_name: Counter[Any] = Counter()
     for i in order.tolist():
-        if len(taken) == rule.max_matches:
-            break
         name = names[i]
+        if of_name.total() == rule.max_matches:
+            break
         if of_name[name] == max_per_name or _is_near(outlines, i, taken, rule):
             continue
-        of_name[name] += 1
         taken.append(i)
-    return taken
+        if name not in rivals:
+            of_name[name] += 1
+    return [i for i in taken if names[i] not in rivals]
 
 
 def _is_near(outlines: Outlines, i: int, taken: list[int], rule: PeakRule) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -42,6 +43,9 @@ class Search:
     scales : float or sequence of float
         By how much it may be resized: two numbers are a range and all between them, one or three
         and more are the scales themselves.
+    rivals : sequence
+        Names of templates, or positions, whose matches keep those of others away, and are neither
+        returned nor counted: look-alikes that are not what is sought.
     exact : bool
         Search every pose at full resolution, in steps of a pixel at the corner of the template.
         It takes a thousand times as long; False: coarse to fine.
@@ -51,6 +55,8 @@ class Search:
     measure : Measure
     names : tuple
         Of the templates.
+    rivals : tuple
+        Of those that are not returned.
 
     Raises
     ------
@@ -69,6 +75,7 @@ class Search:
 
     measure: Measure
     names: tuple[Any, ...]
+    rivals: tuple[Any, ...]
 
     def __init__(
         self,
@@ -79,6 +86,7 @@ class Search:
         nodata: float | Sequence[float] | None = None,
         angles: Any = (0.0,),
         scales: Any = (1.0,),
+        rivals: Sequence[Any] = (),
         exact: bool = False,
         n_threads: int | None = None,
     ) -> None:
@@ -99,6 +107,7 @@ class Search:
             else:
                 self._seekers.append(Upright(name, matcher))
         self.names = tuple(seeker.name for seeker in self._seekers)
+        self.rivals = _as_rivals(rivals, self.names)
 
     def __repr__(self) -> str:
         number = len(self.names)
@@ -128,7 +137,8 @@ class Search:
             As for `Matcher.locate`.
         false_alarms : float, optional
             As for `Matcher.locate`: how many false matches an image like this may show, of all
-            templates and poses together. None: not asked for, unless there is a `null`.
+            templates but rivals, and poses, together. None: not asked for, unless there is a
+            `null`.
         null : Null, or dict of Null, optional
             What chance shows of the template, or of each by name, from `calibrate`. None: their
             mirror images tell, sought in the same image.
@@ -176,7 +186,7 @@ class Search:
             rule = replace(rule, false_alarms=math.inf)
         wanted = rule.max_matches
         if max_per_name is not None:
-            of_names = max_per_name * len(self.names)
+            of_names = max_per_name * self._reported
             wanted = of_names if wanted is None else min(wanted, of_names)
         where = {"image": image, "image_mask": image_mask, "region": region}
         only = self._seekers[0]
@@ -213,6 +223,10 @@ class Search:
             raise ValueError("calibrate learns from images; it was given none")
         return {one.name: one.calibrate(images, image_mask) for one in self._seekers}
 
+    @property
+    def _reported(self) -> int:
+        return len(self.names) - len(self.rivals)
+
     def _known(self, null: Any) -> dict[Any, Null]:
         """Take what chance shows of all templates, or of none."""
         if null is None:
@@ -241,17 +255,20 @@ class Search:
         """Find places of all templates, and give each place to one of them."""
         number = wanted if wanted in (None, 1) else 2 * wanted
         while True:
-            asked = rule, number, len(self.names), progress
+            asked = rule, number, self._reported, progress
             hits = [one.seek(where, *asked, known.get(one.name)) for one in self._seekers]
             if rule.false_alarms is not None:
                 limit = max((float(h.values[h.passes].max(initial=0)) for h in hits), default=0)
                 hits = [of_one.with_rivals(limit) for of_one in hits]
             each = [(of_one, i) for of_one in hits for i in range(len(of_one.matches))]
-            taken = _compete(hits, each, rule, max_per_name)
-            if len(taken) == wanted or all(of_one.whole for of_one in hits):
+            taken = _compete(hits, each, rule, max_per_name, self.rivals)
+            found = [each[i] for i in taken]
+            full = max_per_name if rule.false_alarms is None else None
+            if len(found) == wanted and _are_settled(found, hits, full):
+                break
+            if all(of_one.whole for of_one in hits):
                 break
             number = _AGAIN * (number or 1)
-        found = [each[i] for i in taken]
         for one in hits:
             one.gather([i for of_one, i in found if of_one is one])
         return Matches(of_one.complete(i, rule.subpixel) for of_one, i in found)
@@ -262,6 +279,7 @@ def _compete(
     each: Sequence[tuple[UprightHits | PosedHits, int]],
     rule: PeakRule,
     max_per_name: int | None,
+    rivals: Sequence[Any],
 ) -> list[int]:
     """Give each place to one template: of one shape by score, of all by false alarms then."""
     matches = [of_one.matches[i] for of_one, i in each]
@@ -279,7 +297,42 @@ def _compete(
         taken = [compete(matches, names, own[np.argsort(values[own])], every) for own in groups]
         left = np.array([i for own in taken for i in own if passes[i]], np.int64)
     order = left[np.lexsort((left, values[left], alarms[left]))]
-    return compete(matches, names, order, rule, max_per_name)
+    return compete(matches, names, order, rule, max_per_name, rivals)
+
+
+def _are_settled(
+    found: Sequence[tuple[UprightHits | PosedHits, int]],
+    hits: Sequence[UprightHits | PosedHits],
+    full: int | None,
+) -> bool:
+    """Whether all places that were not asked for come behind the last that is taken.
+
+    What more there is of a template that is `full` takes no place from others.
+    """
+    last, i = found[-1]
+    key = float(last.alarms[i]), float(last.values[i]), hits.index(last)
+    taken = Counter(of_one.name for of_one, _ in found)
+    return all(
+        of_one.whole
+        or taken[of_one.name] == full
+        or (of_one.alarms.max(initial=0), of_one.values.max(initial=0), number) >= key
+        for number, of_one in enumerate(hits)
+    )
+
+
+def _as_rivals(rivals: Any, names: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Take names of templates, of which some must be none."""
+    if isinstance(rivals, str) or not isinstance(rivals, Sequence):
+        raise TypeError(f"rivals is {rivals!r}; it must be a sequence of names of templates")
+    unknown = [name for name in rivals if name not in names]
+    if unknown:
+        raise ValueError(
+            f"rivals has {', '.join(map(repr, unknown))}; no template has that name: "
+            f"{', '.join(map(repr, names))}"
+        )
+    if set(rivals) == set(names):
+        raise ValueError("all templates are rivals; at least one must be sought")
+    return tuple(dict.fromkeys(rivals))
 
 
 def _named(templates: Any, masks: Any) -> list[tuple[Any, Any, Any]]:
@@ -316,9 +369,14 @@ def _are_several(templates: Sequence[Any]) -> bool:
 
 
 def _make_ready(name: Any, template: Any, measure: Measure, **given: Any) -> Matcher:
-    try:
+    """Say of which template it is what is to be said."""
+    if name is None:
         return Matcher(template, measure, **given)
+    try:
+        with _checks.silence() as unsaid:
+            matcher = Matcher(template, measure, **given)
     except (TypeError, ValueError) as error:
-        if name is None:
-            raise
         raise type(error)(f"template {name!r}: {error}") from error
+    for message in unsaid:
+        _checks.warn(f"template {name!r}: {message}")
+    return matcher

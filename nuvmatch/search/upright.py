@@ -117,7 +117,8 @@ class UprightHits:
         """Return all places of up to a value, those too that chance shows more of."""
         if self._joined:
             return self
-        found, highest = self._found, limit * noise_floor(self.matcher)
+        found = self._found
+        highest = float(np.nextafter(limit * noise_floor(self.matcher), math.inf))  # as rounded
         if self._rule.threshold is not None:
             highest = min(highest, self._rule.threshold)
         rule = PeakRule(highest, math.inf, min_distance=0)

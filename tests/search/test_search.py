@@ -68,6 +68,84 @@ def test_templates_compete_for_each_place(overlap):
     assert [(m.name, m.row, m.col) for m in found] == expected
 
 
+@pytest.mark.parametrize("number", [1, 2, 7])
+def test_rivals_take_places_and_are_neither_returned_nor_counted(number):
+    image = noise(40, 50)
+    parts = {"a": image[4:12, 5:13], "b": image[6:14, 7:17], "c": noise(9, 7, seed=1)}
+    parts["d"] = image[5:13, 6:14]
+    floors = {name: 1 - 7 / (part.size - 1) for name, part in parts.items()}
+    shapes = {name: part.shape for name, part in parts.items()}
+    for rivals in (["b"], ["a", "d"], ["c", "b", "d"]):
+        search = Search(parts, rivals=rivals)
+        assert search.rivals == tuple(rivals)
+        found = search.locate(image, max_matches=number)
+        maps = {name: nv.score_map(image, part) for name, part in parts.items()}
+        places = naive.compete(maps, shapes, floors, 0.25)
+        expected = [place for place in places if place[0] not in rivals][:number]
+        assert [(m.name, m.row, m.col) for m in found] == expected
+
+
+def test_a_rival_keeps_all_its_places_however_few_are_asked_for():
+    image = noise(60, 70)
+    like = noise(10, 10, seed=2)
+    sought = like.copy()
+    sought[3:6, 3:6] = 255 - sought[3:6, 3:6]
+    for row, col in ((5, 5), (5, 40), (30, 20)):
+        image[row : row + 10, col : col + 10] = like
+    limits = {"max_per_name": 1, "threshold": 0.6}
+    parts = {"it": sought, "like": like}
+    assert [m.name for m in Search({"it": sought}).locate(image, **limits)] == ["it"]
+    search = Search(parts, rivals=["like"])
+    assert not search.locate(image, **limits)
+    assert not search.locate(image, threshold=0.6, max_matches=1)
+    image[45:55, 50:60] = sought
+    (found,) = search.locate(image, **limits, false_alarms=0.01)
+    assert (found.row, found.col) == (45, 50)
+    alone = nv.locate(image, sought, false_alarms=math.inf, max_matches=1)[0]
+    assert found.false_alarms == alone.false_alarms  # no rival is a false match
+
+
+@pytest.mark.parametrize(
+    ("rivals", "error", "message"),
+    [
+        (["x"], ValueError, "no template has that name: 'a', 'b'"),
+        (["a", "b"], ValueError, "all templates are rivals"),
+        ("a", TypeError, "a sequence of names"),
+    ],
+)
+def test_rivals_that_cannot_be_are_told(rivals, error, message):
+    parts = {"a": noise(8, 8), "b": noise(8, 8, seed=1)}
+    with pytest.raises(error, match=message):
+        Search(parts, rivals=rivals)
+
+
+def test_many_peaks_in_one_place_hide_no_better_place():
+    """Stripes match themselves, shifted, many times before the other template's best place."""
+    rng = np.random.default_rng(0)
+    image = rng.integers(0, 256, (80, 120)).astype(np.uint8)
+    first = image[5:21, 90:106].copy()
+    image[5:21, 90:106] = np.clip(first + rng.normal(0, 40, first.shape), 0, 255)
+    for row, col, blur in ((5, 5, 5), (50, 60, 7)):
+        stripes = np.tile([40, 210], (20, 20)) + rng.normal(0, blur, (20, 40))
+        image[row : row + 20, col : col + 40] = np.clip(stripes, 0, 255)
+    parts = {"a": first, "b": image[7:23, 15:31]}
+    maps = {name: nv.score_map(image, part, "ncc") for name, part in parts.items()}
+    shapes = {name: part.shape for name, part in parts.items()}
+    expected = naive.compete(maps, shapes, {"a": 1, "b": 1}, 0.25)
+    for number in (1, 2, 4, 6):
+        found = Search(parts, "ncc").locate(image, max_matches=number)
+        assert {(m.name, m.row, m.col) for m in found} == set(expected[:number])
+
+
+def test_what_passes_is_not_lost_by_rounding():
+    for seed in (24, 66, 81, 83):  # of a score over what noise would score, and back
+        image = np.random.default_rng(seed).normal(size=(40, 40))
+        part = image[9:19, 12:22] + np.random.default_rng(99).normal(0, 0.05, (10, 10))
+        other = np.random.default_rng(seed + 500).normal(size=(10, 10))
+        (found,) = Search([part, other]).locate(image, false_alarms=1e-4)
+        assert (found.name, found.row, found.col) == (0, 9, 12)
+
+
 def test_what_a_lost_place_would_have_kept_away_is_found():
     """The best place of one goes to another: that beside it, which it had beaten, stays."""
     image = noise(30, 60)
