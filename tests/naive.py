@@ -524,13 +524,21 @@ def tail(lowest, learnt, shape, own=False):
 
     Of `learnt` windows (size / learnt) * (score / end) ** exponent are as low as a score. Of a
     map's own scores the five lowest are left out, and count as low as the sixth. Of equal scores
-    one counts; where less than eight differ, any score is worth what one is.
+    one counts: it ends where eight do, if it has fewer; where less than eight differ at all, any
+    score is worth what one is.
     """
     least, one_in, left_out, needed = (30, 10, 5, 30) if own else (30, 50, 0, 40)
     if len(lowest) < needed:
         return None
     size = max(least, math.floor(learnt / windows_of_a_place(shape) / one_in))
     size = min(size, len(lowest) // 2)
+    longer = size
+    while longer < len(lowest) and len(set(lowest[left_out:longer])) < 8:
+        longer += 1
+    while longer < len(lowest) and lowest[longer] == lowest[longer - 1]:
+        longer += 1
+    if longer < len(lowest) and len(set(lowest[left_out:size])) < 8:
+        size = longer
     end = lowest[size]
     zero = 1e-4 * end
     if lowest[left_out] <= zero:

@@ -308,6 +308,20 @@ def test_what_a_mirror_image_shows_where_the_template_is_does_not_count(measure,
     assert sorted(places(found)) == true
 
 
+@pytest.mark.parametrize("measure", ["nuv", "ncc2", "auto"])
+def test_a_copy_is_told_where_the_image_repeats_itself(measure, rng):
+    """As forms and tables do: the lowest scores of chance are many times the same few."""
+    line = rng.integers(0, 2, (14, 90)) * rng.integers(0, 2, (14, 1)) * 180
+    image = np.full((400, 300), 240)
+    for row in range(10, 350, 24):
+        image[row : row + 14, 10:280] -= np.tile(line, 3)
+    template = 240 - 200 * (np.hypot(*(np.indices((18, 20)) - [[[9]], [[10]]])) < 8)
+    template[2:16, 4:7] = 240
+    image[370:388, 200:220] = template
+    (found,) = locate(image.astype(np.uint8), template.astype(np.uint8), measure, false_alarms=0.01)
+    assert (found.row, found.col) == (370, 200)
+
+
 # Where nothing can be told.
 
 
