@@ -261,7 +261,7 @@ class Matcher:
         UserWarning
             If alpha is 0 everywhere, or leaves no window to search. If false alarms are asked
             for and cannot be told (they are infinite then): decoys score 0, or there are too
-            few places. If the template equals its mirror images, so that others are decoys.
+            few places. If the template is like all decoys that could be, stripes for instance.
 
         Notes
         -----
