@@ -145,7 +145,7 @@ class Search:
             or over the smaller where they are of unlike size.
         subpixel : bool or "precise"
             As for `Matcher.locate`; what is turned or resized is placed precisely anyway, and
-            `Match.sigma` tells how exact that is.
+            either has `Match.sigma` tell how exactly.
         progress : callable or True, optional
             As for `Matcher.locate`. Of templates that are turned or resized a part is a search for
             one, or for one of its mirror images, in a block of the image.
@@ -211,7 +211,11 @@ class Search:
         """
         if not images:
             raise ValueError("calibrate learns from images; it was given none")
-        return {one.name: one.calibrate(images, image_mask) for one in self._seekers}
+        known = {}
+        for one in self._seekers:
+            with _checks.naming(one.name):
+                known[one.name] = one.calibrate(images, image_mask)
+        return known
 
     def _known(self, null: Any) -> dict[Any, Null]:
         """Take what chance shows of all templates, or of none."""
@@ -242,7 +246,10 @@ class Search:
         number = wanted if wanted in (None, 1) else 2 * wanted
         while True:
             asked = rule, number, len(self.names), progress
-            hits = [one.seek(where, *asked, known.get(one.name)) for one in self._seekers]
+            hits = []
+            for seeker in self._seekers:
+                with _checks.naming(seeker.name):
+                    hits.append(seeker.seek(where, *asked, known.get(seeker.name)))
             if rule.false_alarms is not None:
                 limit = max((float(h.values[h.passes].max(initial=0)) for h in hits), default=0)
                 hits = [of_one.with_rivals(limit) for of_one in hits]
@@ -317,7 +324,8 @@ def _are_several(templates: Sequence[Any]) -> bool:
 
 def _make_ready(name: Any, template: Any, measure: Measure, **given: Any) -> Matcher:
     try:
-        return Matcher(template, measure, **given)
+        with _checks.naming(name):
+            return Matcher(template, measure, **given)
     except (TypeError, ValueError) as error:
         if name is None:
             raise
