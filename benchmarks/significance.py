@@ -20,13 +20,3 @@ def sign_flip(differences):
             of_size[::size] = scipy.stats.binom.pmf(np.arange(count + 1), count, 0.5)
             law = np.convolve(law, of_size)
     return float(2 * law[(total + observed) // 2 :].sum())
-
-
-def holm(p_values):
-    """Adjust p-values for being many, by Holm's step-down method."""
-    p = np.asarray(p_values, float)
-    order = np.argsort(p)
-    adjusted = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
-    out = np.empty_like(p)
-    out[order] = np.minimum(adjusted, 1)
-    return out

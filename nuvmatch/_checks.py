@@ -185,7 +185,8 @@ def as_opaque(alpha: NDArray[Any] | None, name: str) -> NDArray[np.bool_] | None
         return None
     highest = alpha.max()
     if not highest:
-        warn(f"the alpha channel of the {name} is 0 everywhere; it is taken for unused")
+        say = _warn if name == "image" else warn
+        say(f"the alpha channel of the {name} is 0 everywhere; it is taken for unused")
         return None
     return np.asarray(alpha >= least_opaque(highest))
 
@@ -399,6 +400,7 @@ def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
 
 
 _unsaid: ContextVar[list[str] | None] = ContextVar("unsaid", default=None)
+_template: ContextVar[str] = ContextVar("template", default="")
 
 
 @contextmanager
@@ -412,8 +414,23 @@ def silence() -> Iterator[list[str]]:
         _unsaid.reset(token)
 
 
+@contextmanager
+def naming(template: Any) -> Iterator[None]:
+    """Let warnings of this thread say which of several templates they are about; None: the one."""
+    token = _template.set("" if template is None else f" (template {template!r})")
+    try:
+        yield
+    finally:
+        _template.reset(token)
+
+
 def warn(message: str) -> None:
     """Warn about the line that called into this package."""
+    _warn(message + _template.get())  # behind it: filters go by how a message begins
+
+
+def _warn(message: str) -> None:
+    """Warn of what is the same for all templates, as of the image."""
     unsaid = _unsaid.get()
     if unsaid is not None:
         unsaid.append(message)
@@ -426,4 +443,4 @@ def warn(message: str) -> None:
 
 def warn_of_alpha() -> None:
     """Warn that an image is transparent wherever a window might be."""
-    warn("the image's alpha leaves no window to search: in each some pixel is transparent")
+    _warn("the image's alpha leaves no window to search: in each some pixel is transparent")

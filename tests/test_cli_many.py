@@ -195,7 +195,7 @@ def test_a_template_of_one_colour_is_warned_of_by_name_and_once(folder, capsys):
     io.write_picture("scenes/colour.png", np.dstack([scene] * 2 + [scene[::-1]]))
     main(["locate", "scenes", "x.png", "--template", "y.png", "--threshold", "0.1", "--json"])
     warned = [line for line in capsys.readouterr().err.splitlines() if "flat where" in line]
-    assert [line.split(": ")[2] for line in warned] == ["template 'x.png'", "template 'y.png'"]
+    assert [line[-18:] for line in warned] == ["(template 'x.png')", "(template 'y.png')"]
 
 
 # Pictures of many scenes

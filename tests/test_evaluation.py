@@ -1,6 +1,7 @@
 """Measures compared on pairs of images: trials are right, and judged as by other libraries."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from scipy import ndimage
 
 import nuvmatch
 from nuvmatch import NUV, tones
-from nuvmatch.evaluation import Trial, compare, cut_trials, judge
-from nuvmatch.io import write_picture
+from nuvmatch.evaluation import Comparison, Trial, compare, cut_trials, judge
+from nuvmatch.evaluation.significance import holm, paired_difference
+from nuvmatch.io import to_grey, write_picture
 
 pytestmark = pytest.mark.compiled  # whole searches; other tests run their kernels as plain Python
 
@@ -184,7 +186,8 @@ def test_files_are_read(tmp_path):
 
 def test_a_measure_that_refuses_a_template_has_not_found_it():
     two_greys = (IMAGE > 128).astype(np.uint8) * 255
-    found = compare([Trial(two_greys, two_greys[:9, :9], 0, 0)], ["nuv", NUV(bins=[0, 10, 20])])
+    with pytest.warns(UserWarning, match=r"NUV\(.*\) has refused 1 of 1"):
+        found = compare([Trial(two_greys, two_greys[:9, :9], 0, 0)], ["nuv", NUV(bins=[0, 10, 20])])
     plain, refused = found.table()
     assert plain["refused"] == 0
     assert (refused["refused"], refused["rate"]) == (1, 0)
@@ -218,6 +221,9 @@ def test_the_table_becomes_a_dataframe():
         ([(IMAGE, IMAGE)], ["nuvv"], {}, "nuvv"),
         ([(IMAGE, IMAGE)], ["nuv"], {"trials": 0}, "trials is 0"),
         ([(IMAGE, IMAGE)], ["nuv"], {"sides": [200]}, "200 pixels cannot be cut"),
+        ([(IMAGE, IMAGE)], ["nuv"], {"sides": "24"}, "a side"),
+        ({}, ["nuv"], {}, "no pair"),
+        ([(IMAGE, lambda levels: levels)], ["nuv"], {}, r"as f\(levels, rng\): too many"),
         ([(IMAGE, IMAGE)], ["nuv"], {"noise": -1}, "noise is -1"),
         ([(np.ones((50, 50)),) * 2], ["nuv"], {}, "no template with contrast"),
         ([(IMAGE, IMAGE)], [lambda image, template: image], {}, "a map of shape"),
@@ -226,3 +232,147 @@ def test_the_table_becomes_a_dataframe():
 def test_what_cannot_be_compared_is_said(pairs, measures, options, message):
     with pytest.raises((TypeError, ValueError), match=message):
         compare(pairs, measures, **options)
+
+
+# Names, and differences
+
+
+def test_rows_are_told_apart_by_pair_trial_and_side():
+    """Arrays have no names, trials may have one name, and one of two sides is once sought."""
+    other = 255 - IMAGE
+    own = Trial(other, IMAGE[5:17, 9:29], 5, 9)
+    pairs = [(IMAGE, other), own, (IMAGE, tones.Gamma(1, 2)), own, replace(own, name="a")]
+    pairs += [replace(own, name="a")]
+    rows = compare(pairs, ["ncc"], trials=2, sides=(12, 16)).rows
+    keys = [(row["pair"], row["side"], row["trial"]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    assert set(keys) == {
+        *((f"pair {i}", side, k) for i in (0, 2) for side in (12, 16) for k in (0, 1)),
+        ("pair 1", 12, 0), ("pair 3", 12, 0), ("a", 12, 0), ("a", 12, 1),
+    }  # fmt: skip
+
+
+def test_pairs_are_named_by_a_dict():
+    pairs = {"bands": (IMAGE, 255 - IMAGE), "own": Trial(IMAGE, IMAGE[:12, :12], 0, 0, "other")}
+    rows = compare(pairs, ["ncc2"], trials=1, sides=12).rows
+    assert [row["pair"] for row in rows] == ["bands", "own"]
+
+
+@pytest.mark.parametrize(
+    ("table", "low", "high"),
+    [  # both, the first alone, the second alone, neither; and what is printed of them
+        ((36, 12, 2, 0), 0.0569, 0.3404),  # Newcombe (1998): one hits where the other fails
+        ((12, 9, 2, 21), 0.0112, 0.2954),  # the same: mostly both or neither
+        ((1, 1, 7, 12), -0.507, -0.026),  # Fagerland et al. (2014), table V: hardly so
+    ],
+)
+def test_intervals_of_paired_rates_are_those_in_print(table, low, high):
+    first, second = (
+        np.repeat(np.array(hits, bool), table) for hits in ([1, 1, 0, 0], [1, 0, 1, 0])
+    )
+    told = paired_difference(first, second)
+    digits = len(str(abs(low))) - 2
+    assert (round(told["low"], digits), round(told["high"], digits)) == (low, high)
+    back = paired_difference(second, first)
+    assert (back["low"], back["high"]) == pytest.approx((-told["high"], -told["low"]))
+
+
+def test_rates_that_are_equal_or_perfect_have_an_interval_about_zero():
+    """Of rates of 1 Wilson's interval is from 1/(1 + z²/n) to 1, and phi is 0."""
+    every = np.ones(20, bool)
+    told = paired_difference(every, every)
+    reach = 1 - 1 / (1 + 1.959963984540054**2 / 20)
+    assert told == {
+        "difference": 0, "p": 1, "low": pytest.approx(-reach), "high": pytest.approx(reach),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("alone", "others"), [(0, 0), (1, 0), (5, 0), (3, 8), (7, 7), (2, 11)])
+def test_the_p_value_counts_all_ways_to_divide_discordant_trials(alone, others):
+    first = np.repeat([True, False, True, False], [4, 3, alone, others])
+    second = np.repeat([True, False, False, True], [4, 3, alone, others])
+    number = alone + others
+    ways = [math.comb(number, k) for k in range(number + 1)]
+    as_far = sum(w for k, w in enumerate(ways) if abs(2 * k - number) >= abs(alone - others))
+    assert paired_difference(first, second)["p"] == pytest.approx(as_far / 2**number)
+
+
+def test_holm_steps_down():
+    """The worked example of a textbook: .01, .02, .03, .04 times 4, 3, 2, 1, never falling."""
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == pytest.approx([1, 1])
+
+
+def made_up(**found):
+    """Trials of measures by whether they are found, in two pairs."""
+    return Comparison(
+        tuple(
+            {"pair": "ab"[i % 2], "trial": i // 2, "side": 9, "measure": name, "found": hit}
+            for name, hits in found.items()
+            for i, hit in enumerate(hits)
+        )
+    )
+
+
+def test_measures_are_compared_over_the_same_trials():
+    """8 trials that only one finds: p = 2 / 2**8; 3 of 5 that do: p = 1."""
+    best = [True] * 12
+    found = made_up(best=best, bad=[False] * 8 + [True] * 4, near=[True] * 12)
+    backwards = Comparison(tuple(reversed(found.of("bad"))) + tuple(found.of("best")))
+    for one in found, backwards:
+        bad = next(row for row in one.differences("best") if row["measure"] == "bad")
+        assert (bad["against"], bad["p"]) == ("best", 2 / 2**8)
+        assert bad["difference"] == pytest.approx(-8 / 12)
+        assert -1 <= bad["low"] < bad["difference"] < bad["high"] < 0
+    bad, near = found.differences("best")
+    assert (bad["p_holm"], near["p"], near["p_holm"]) == (4 / 2**8, 1, 1)
+    assert made_up(best=best).differences("best") == []
+
+
+def test_what_is_not_paired_is_not_compared():
+    found = made_up(a=[True, False], b=[True])
+    with pytest.raises(ValueError, match="the same trials"):
+        found.differences("a")
+    with pytest.raises(ValueError, match=r"against is 'c'; it must be one of \['a', 'b'\]"):
+        found.differences("c")
+    with pytest.raises(ValueError, match="of a a pair, trial and side are there twice"):
+        Comparison(found.rows + found.rows).differences("a")
+
+
+# What is said
+
+
+def test_what_a_callable_refuses_is_said_once():
+    def choosy(image, template):
+        choosy.calls += 1
+        if choosy.calls > 1:
+            raise ValueError("unheard of")
+        return nuvmatch.score_map(image, template, "ncc")
+
+    choosy.calls = 0
+    with pytest.warns(UserWarning, match="unheard of") as said:
+        found = compare([(IMAGE, IMAGE)], ["ncc", choosy], trials=3)
+    assert [str(one.message) for one in said] == [
+        "choosy has refused 2 of 3 templates, which count as not found: unheard of"
+    ]
+    assert found.table()[1]["rate"] == 1 / 3
+
+
+def test_a_similarity_is_noticed():
+    def similarity(image, template):
+        return 1 - nuvmatch.score_map(image, template, "ncc")
+
+    with pytest.warns(UserWarning, match="similarity scores the right place worse.*1 - map"):
+        compare([(IMAGE, IMAGE)], [similarity], trials=3)
+    compare([(IMAGE, 255 - IMAGE)], ["ncc"], trials=3)  # as bad, and what it is
+
+
+def test_a_grey_image_is_compared_with_the_luminance_of_one_in_colour():
+    colour = np.dstack([IMAGE, smooth(1), smooth(2)])
+    luminance = to_grey(colour)
+    kept = ("found", "rank", "auc")
+    both = [
+        [[row[key] for key in kept] for row in compare([pair], ["nuv"], trials=5).rows]
+        for pair in ((IMAGE, colour), (IMAGE, luminance))
+    ]
+    assert both[0] == both[1]

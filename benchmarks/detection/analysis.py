@@ -5,9 +5,9 @@ import pandas as pd
 import scipy.stats
 
 from nuvmatch.evaluation import Comparison
+from nuvmatch.evaluation.significance import holm
 
 from ..scenes import CHANGES, REAL
-from ..significance import holm
 from .experiment import AUTO, BASELINES, CELLS, MEASURES, TELLING
 
 MARGIN = 0.04  # by which a measure may fall short of the best baseline of a cell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,12 +15,14 @@ from .. import _checks
 from .._progress import Tell, telling
 from ..matcher import Matcher
 from ..measures import MeasureLike, as_measure, name_of
+from .significance import holm, paired_difference, rate_interval
 from .trials import Trial, cut_trials, judge
 
 # A measure, the name of one, or what makes a map, lower is better, of an image and a template.
 Asked = MeasureLike | Callable[[Any, Any], Any]
 
-_CONFIDENCE = 0.95
+# What a callable's mean AUC must be below, over so many trials, to look like a similarity.
+_UPSIDE_DOWN, _SEVERAL = 0.2, 3
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,10 @@ class Comparison:
     Attributes
     ----------
     rows : tuple of dict
-        One for each trial and measure: `pair`, `trial`, `side`, `measure`, `found`, `rank`,
-        `auc` (as in `Judgement`), `ms`, the time of preparing the template and of the map, and
-        `refused`, what a measure said that did not take the template, or "".
+        One for each trial and measure: `pair`, its name, `trial`, which counts those of one pair
+        and side, `side`, `measure`, `found`, `rank`, `auc` (as in `Judgement`), `ms`, the time of
+        preparing the template and of the map, and `refused`, what a measure said that did not
+        take the template, or "".
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -55,20 +59,18 @@ class Comparison:
             interval from ``low`` to ``high`` (Wilson's), median ``rank``, mean ``auc``, median
             ``ms``, and how many were ``refused``, which count as not found.
         """
-        from scipy.stats import binomtest  # slow to import
-
         table = []
         for measure in self.measures:
             rows = self.of(measure)
             hits = sum(row["found"] for row in rows)
-            interval = binomtest(hits, len(rows)).proportion_ci(_CONFIDENCE, method="wilson")
+            low, high = rate_interval(hits, len(rows))
             table.append(
                 {
                     "measure": measure,
                     "trials": len(rows),
                     "rate": hits / len(rows),
-                    "low": float(interval.low),
-                    "high": float(interval.high),
+                    "low": low,
+                    "high": high,
                     "rank": float(np.median([row["rank"] for row in rows])),
                     "auc": _mean([row["auc"] for row in rows]),
                     "ms": float(np.median([row["ms"] for row in rows])),
@@ -76,6 +78,64 @@ class Comparison:
                 }
             )
         return table
+
+    def differences(self, against: str) -> list[dict[str, Any]]:
+        """Tell by how much the rate of each other measure differs from that of one.
+
+        Parameters
+        ----------
+        against : str
+            Name of the measure that the others are compared with.
+
+        Returns
+        -------
+        list of dict
+            For each other ``measure``: ``against``; ``difference``, its rate less that one's, with
+            its 95 % interval from ``low`` to ``high`` (Newcombe's method 10 for paired rates
+            [1]_); ``p``, two-sided, of McNemar's exact test; and ``p_holm``, that adjusted for
+            there being several measures (Holm's step-down method [2]_).
+
+        Raises
+        ------
+        ValueError
+            If there is no such measure, or one was not asked of the same trials.
+
+        Notes
+        -----
+        Trials count as independent. Of templates that overlap, or that are cut from few images,
+        intervals are too narrow for other images.
+
+        References
+        ----------
+        .. [1] R. G. Newcombe, *Improved confidence intervals for the difference between binomial
+           proportions based on paired data*, Statistics in Medicine 17 (1998).
+        .. [2] S. Holm, *A simple sequentially rejective multiple test procedure*, Scandinavian
+           Journal of Statistics 6 (1979).
+        """
+        others = [name for name in self.measures if name != against]
+        if len(others) == len(self.measures):
+            raise ValueError(f"against is {against!r}; it must be one of {self.measures}")
+        hits = {name: self._hits(name) for name in self.measures}
+        if any(hits[name].keys() != hits[against].keys() for name in others):
+            raise ValueError("measures were not asked of the same trials; rows are paired by these")
+        found = {
+            name: np.array([(of_one, hits[against][key]) for key, of_one in hits[name].items()])
+            for name in others
+        }
+        told = [paired_difference(*found[name].astype(bool).T) for name in others]
+        adjusted = holm([one["p"] for one in told]).tolist()
+        return [
+            {"measure": name, "against": against, **one, "p_holm": p}
+            for name, one, p in zip(others, told, adjusted, strict=True)
+        ]
+
+    def _hits(self, measure: str) -> dict[tuple[Any, ...], bool]:
+        """Tell by trial whether a measure has found it."""
+        rows = self.of(measure)
+        hits = {(row["pair"], row["trial"], row["side"]): bool(row["found"]) for row in rows}
+        if len(hits) != len(rows):
+            raise ValueError(f"of {measure} a pair, trial and side are there twice")
+        return hits
 
     def to_dataframe(self) -> Any:
         """Return the table as a pandas DataFrame.
@@ -103,11 +163,11 @@ class Comparison:
 
 
 def compare(
-    pairs: Sequence[Any],
+    pairs: Sequence[Any] | Mapping[str, Any],
     measures: Sequence[Asked] | Mapping[str, Asked] = ("nuv", "nuv_adaptive", "ncc", "mi"),
     *,
     trials: int = 20,
-    sides: Sequence[int] = (24,),
+    sides: int | Sequence[int] = (24,),
     noise: float = 0.0,
     near: int = 1,
     seed: int = 0,
@@ -118,17 +178,21 @@ def compare(
 
     Parameters
     ----------
-    pairs : sequence of Trial, (image, image) or (image, family)
-        A trial is a template whose place is known. Of two images, array_like or paths of files,
-        templates are cut from the first and sought in the second, which shows the same at the
-        same place: other bands, other sensors, before and after. A family of tone curves, such as
-        ``tones.Gamma(1, 3)`` or a function ``f(levels, rng)``, makes the second of the first.
+    pairs : sequence of Trial, (image, image) or (image, family), or dict of these by name
+        Without names they are called by their files, trials by their own name, all else "pair 0"
+        and so on. A trial is a template whose place is known. Of two images, array_like or paths
+        of files, templates are cut from the first and sought in the second, which shows the same
+        at the same place: other bands, other sensors, before and after; of a grey one and one in
+        colour the luminance of the latter is taken, as on the command line. A family of tone
+        curves, such as ``tones.Gamma(1, 3)`` or a function ``f(levels, rng)``, makes the second
+        of the first.
     measures : sequence, or dict by name
         Measures, names of them, or callables that are given the image and the template and return
-        a map: of dissimilarities, indexed by the window's top-left pixel.
+        a map: of dissimilarities, indexed by the window's top-left pixel. A ValueError of any
+        counts as not found.
     trials : int
         Templates that are cut from a pair, of each side.
-    sides : sequence of int
+    sides : int or sequence of int
         Heights and widths of these, in pixels.
     noise : float
         That is added to the image that is searched, as a share of its standard deviation.
@@ -150,6 +214,11 @@ def compare(
     OSError, TypeError, ValueError
         If an argument is not of the form above, or no template has contrast.
 
+    Warns
+    -----
+    UserWarning
+        If a measure has refused templates, or a callable's maps seem to be of similarities.
+
     Examples
     --------
     >>> import numpy as np
@@ -163,30 +232,58 @@ def compare(
     pairs, asked = _checked_pairs(pairs), _named(measures)
     trials, near = _checks.as_integer(trials, "trials", 1), _checks.as_integer(near, "near", 0)
     noise = _checks.as_number(noise, "noise", 0)
-    sides = [_checks.as_integer(side, "a side", 2) for side in sides]
+    of_sides: Any = [sides] if np.ndim(sides) == 0 else sides
+    sides = [_checks.as_integer(side, "a side", 2) for side in of_sides]
     seed = _checks.as_integer(seed, "seed", 0)
     rows: list[dict[str, Any]] = []
+    seen: Counter[tuple[str, int]] = Counter()
     with telling(progress) as counted:
         counted.expect(len(pairs) * len(sides))
-        for i, pair in enumerate(pairs):
+        for i, (name, pair) in enumerate(pairs):
             for side in sides[:1] if isinstance(pair, Trial) else sides:
                 rng = np.random.default_rng([seed, i, side])
-                for k, trial in enumerate(cut_trials(pair, trials, side, rng, noise=noise)):
-                    about = {"pair": trial.name or str(i), "trial": k}
+                for trial in cut_trials(pair, trials, side, rng, noise=noise):
+                    called = name or trial.name or f"pair {i}", np.shape(trial.template)[0]
+                    about = {"pair": called[0], "trial": seen[called], "side": called[1]}
+                    seen[called] += 1
                     rows += [about | one for one in _ask(trial, asked, near, n_threads)]
                 counted.advance()
     if not rows:
         raise ValueError("no template with contrast could be cut from any of the images")
-    return Comparison(tuple(rows))
+    found = Comparison(tuple(rows))
+    for name, measure in asked.items():
+        _warn_of(name, found.of(name), similar=not hasattr(measure, "prepare"))
+    return found
 
 
-def _checked_pairs(pairs: Any) -> list[Any]:
-    if isinstance(pairs, np.ndarray) or not isinstance(pairs, Sequence):
+def _warn_of(name: str, rows: Sequence[dict[str, Any]], *, similar: bool) -> None:
+    """Say what a measure has refused, or that it may have made maps of similarities."""
+    refused = [row["refused"] for row in rows if row["refused"]]
+    if refused:
+        _checks.warn(
+            f"{name} has refused {len(refused)} of {len(rows)} templates, which count as not "
+            f"found: {refused[0]}"
+        )
+    areas = [row["auc"] for row in rows if row["auc"] == row["auc"] and not row["refused"]]
+    if similar and len(areas) >= _SEVERAL and _mean(areas) < _UPSIDE_DOWN:
+        _checks.warn(
+            f"{name} scores the right place worse than nearly all others (mean AUC "
+            f"{_mean(areas):.2g}): lower is better in maps; of similarities give 1 - map"
+        )
+
+
+def _checked_pairs(pairs: Any) -> list[tuple[str, Any]]:
+    """Take pairs, each with a name that it was given, or ""."""
+    if isinstance(pairs, Mapping):
+        named = [(str(name), pair) for name, pair in pairs.items()]
+    elif isinstance(pairs, np.ndarray) or not isinstance(pairs, Sequence):
         given = f"an array of shape {pairs.shape}" if hasattr(pairs, "shape") else repr(pairs)
         raise TypeError(f"pairs is {given}; it must be a sequence of pairs, [(image, other), ..]")
-    if not pairs:
+    else:
+        named = [("", pair) for pair in pairs]
+    if not named:
         raise ValueError("there is no pair; at least one must tell measures apart")
-    return list(pairs)
+    return named
 
 
 def _named(measures: Any) -> dict[str, Any]:
@@ -236,7 +333,7 @@ def _ask(
                 f"{name} has made a map of shape {np.shape(scores)}; it must be {tuple(windows)}"
             )
         found = judge(scores, trial.row, trial.col, (shape[0], shape[1]), near=near)
-        about = {"side": shape[0], "measure": name, **asdict(found)}
+        about = {"measure": name, **asdict(found)}
         rows.append(about | {"ms": 1000 * taken, "refused": refused})
     return rows
 

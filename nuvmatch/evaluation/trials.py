@@ -18,6 +18,7 @@ from ..tones.ranges import scale_levels, sensor_range
 # standard deviation, and so many greys.
 _LEAST_CONTRAST, _LEAST_LEVELS = 0.1, 4
 _TRIES = 200
+_NAMELESS = "an image"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +113,9 @@ def cut_trials(
     ----------
     pair : Trial, or (image, image), or (image, family)
         Images are array_like, or paths of files; two are of one shape, and show the same at the
-        same place. A family of tone curves, as `nuvmatch.NUV` takes them, changes the image, by
-        another curve for each template.
+        same place. Of a grey one and one in colour the luminance of the latter is taken. A family
+        of tone curves, as `nuvmatch.NUV` takes them, changes the image, by another curve for each
+        template.
     number : int
         How many; of a trial there is but one.
     side : int
@@ -137,7 +139,9 @@ def cut_trials(
         return
     image, other, name = _read_pair(pair)
     if min(image.shape[:2]) < side:
-        raise ValueError(f"templates of {side} pixels cannot be cut from {name}: {image.shape}")
+        raise ValueError(
+            f"templates of {side} pixels cannot be cut from {name or _NAMELESS}: {image.shape}"
+        )
     for _ in range(number):
         scene = other if isinstance(other, np.ndarray) else _retone(image, other, rng)
         scene = _with_noise(scene, noise, rng)
@@ -161,8 +165,8 @@ def _read_pair(pair: Any) -> tuple[NDArray[Any], NDArray[Any] | Family, str]:
         other, beside = _read(second)
         if other.shape[:2] != image.shape[:2]:
             raise ValueError(
-                f"images of a pair show the same at the same place; {name} has shape "
-                f"{image.shape}, {beside} {other.shape}"
+                f"images of a pair show the same at the same place; {name or _NAMELESS} has shape "
+                f"{image.shape}, {beside or _NAMELESS} {other.shape}"
             )
         if (image.ndim == 3) != (other.ndim == 3):
             from ..io import to_grey
@@ -177,7 +181,7 @@ def _read(image: Any) -> tuple[NDArray[Any], str]:
         from ..io import read_image  # brings codecs that others need not wait for
 
         return read_image(image), str(image)
-    return _checks.as_greys(image, "an image of a pair"), "an image"
+    return _checks.as_greys(image, "an image of a pair"), ""
 
 
 def _retone(image: NDArray[Any], family: Family, rng: np.random.Generator) -> NDArray[Any]:

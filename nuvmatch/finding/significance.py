@@ -193,12 +193,14 @@ class Null:
         elif self.parts and not any(part.decides for part in self.parts):
             warn(
                 "no measure can tell false alarms here, so that they are infinite, and places are "
-                "ordered by ncc: a larger image, or more of them (Matcher.calibrate), may do"
+                "ordered by ncc: a larger image, or more of them for `calibrate`, may do"
             )
         elif self.reason == "few":
+            enough = _OWN_LEAST if self.own else _PLACES_TO_LEARN_FROM
             warn(
                 f"false alarms cannot be told, and are infinite: there are {self.logs.size} places "
-                "to learn from; a larger image, or more of them (Matcher.calibrate), would do"
+                f"to learn from, and {enough} would do: a larger image, or more of them for "
+                "`calibrate`"
             )
         elif self.reason == "zero":
             warn(

@@ -155,7 +155,7 @@ class Search:
             or over the smaller where they are of unlike size.
         subpixel : bool or "precise"
             As for `Matcher.locate`; what is turned or resized is placed precisely anyway, and
-            `Match.sigma` tells how exact that is.
+            either has `Match.sigma` tell how exactly.
         progress : callable or True, optional
             As for `Matcher.locate`. Of templates that are turned or resized a part is a search for
             one, or for one of its mirror images, in a block of the image.
@@ -221,7 +221,11 @@ class Search:
         """
         if not images:
             raise ValueError("calibrate learns from images; it was given none")
-        return {one.name: one.calibrate(images, image_mask) for one in self._seekers}
+        known = {}
+        for one in self._seekers:
+            with _checks.naming(one.name):
+                known[one.name] = one.calibrate(images, image_mask)
+        return known
 
     @property
     def _reported(self) -> int:
@@ -256,7 +260,10 @@ class Search:
         number = wanted if wanted in (None, 1) else 2 * wanted
         while True:
             asked = rule, number, self._reported, progress
-            hits = [one.seek(where, *asked, known.get(one.name)) for one in self._seekers]
+            hits = []
+            for seeker in self._seekers:
+                with _checks.naming(seeker.name):
+                    hits.append(seeker.seek(where, *asked, known.get(seeker.name)))
             if rule.false_alarms is not None:
                 limit = max((float(h.values[h.passes].max(initial=0)) for h in hits), default=0)
                 hits = [of_one.with_rivals(limit) for of_one in hits]
@@ -369,14 +376,10 @@ def _are_several(templates: Sequence[Any]) -> bool:
 
 
 def _make_ready(name: Any, template: Any, measure: Measure, **given: Any) -> Matcher:
-    """Say of which template it is what is to be said."""
-    if name is None:
-        return Matcher(template, measure, **given)
     try:
-        with _checks.silence() as unsaid:
-            matcher = Matcher(template, measure, **given)
+        with _checks.naming(name):
+            return Matcher(template, measure, **given)
     except (TypeError, ValueError) as error:
+        if name is None:
+            raise
         raise type(error)(f"template {name!r}: {error}") from error
-    for message in unsaid:
-        _checks.warn(f"template {name!r}: {message}")
-    return matcher

@@ -4,6 +4,7 @@ A family has ``sample(levels, n, rng)``, which draws n curves and returns their 
 given levels as an array of shape (n, d_τ). Levels are scaled to [0, 1] by the sensor's range.
 """
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +38,18 @@ class FromFunction(_Family):
     """Curves from a Python function ``f(levels, rng) -> curve``."""
 
     function: Callable[[NDArray[np.float64], np.random.Generator], ArrayLike]
+
+    def __post_init__(self) -> None:
+        try:
+            signature = inspect.signature(self.function)
+        except ValueError:  # what is built in may not tell
+            return
+        try:
+            signature.bind(None, None)
+        except TypeError as error:
+            raise TypeError(
+                f"tones is {self.function!r}, which cannot be called as f(levels, rng): {error}"
+            ) from None
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""

@@ -25,7 +25,6 @@ from benchmarks.detection.experiment import (
 )
 from benchmarks.detection.page import make_page
 from benchmarks.reporting import read_tables
-from benchmarks.significance import holm
 from nuvmatch import Matcher
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -126,12 +125,6 @@ def test_the_template_is_where_it_is_said_to_be(cell):
     if cell.startswith("linear"):
         window = scene[row : row + 24, col : col + 24]
         assert np.corrcoef(template.ravel(), window.ravel())[0, 1] > 0.9
-
-
-def test_holm_steps_down():
-    """The worked example of a textbook: .01, .02, .03, .04 times 4, 3, 2, 1, never falling."""
-    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
-    assert holm([0.9, 0.8]) == pytest.approx([1, 1])
 
 
 def test_tuning_prints_a_row_for_each_price(capsys, tmp_path):

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import warnings
 
 import naive
 import numpy as np
@@ -111,6 +112,17 @@ def test_a_map_tells_by_its_own_minima(seed, shape):
         for score in lowest
     ]
     assert_allclose([match.false_alarms for match in found], expected, rtol=1e-7, atol=1e-300)
+
+
+@pytest.mark.parametrize(("own", "enough"), [(False, 40), (True, 30)])
+def test_it_is_said_how_many_places_would_do(own, enough):
+    logs = np.log(np.linspace(0.2, 0.9, enough))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Null(SHAPE, 1000, 1000, logs, own=own).warn_if_undecided()
+    few = Null(SHAPE, 1000, 1000, logs[1:], own=own)
+    with pytest.warns(UserWarning, match=f"are {enough - 1} places .* and {enough} would do"):
+        few.warn_if_undecided()
 
 
 @given(seeds, st.sampled_from([1e-6, 0.01, 0.5, 1, 3, 10.5, 1000]))

@@ -187,6 +187,26 @@ def test_false_alarms_count_all_templates():
     assert found.false_alarms == pytest.approx(3 * alone.false_alarms)
 
 
+@pytest.mark.parametrize(("angles", "side"), [(0, 40), ((0, 10), 18)])
+def test_of_several_templates_it_is_said_which_one_a_warning_is_of(angles, side):
+    image = noise(side, side)
+    search = Search({"a": image[:14, :14], "b": image[-14:, -14:]}, angles=angles)
+    for call in (
+        lambda: search.locate(image, false_alarms=1),
+        lambda: search.calibrate(image),
+    ):
+        with pytest.warns(UserWarning, match="cannot be told") as said:
+            call()
+        told = [str(one.message) for one in said]
+        assert [text[-14:] for text in told] == ["(template 'a')", "(template 'b')"]
+        assert not any("Matcher" in text for text in told)
+    with pytest.warns(UserWarning, match=r"^with 6 bins for 9 pixels .* \(template 1\)$"):
+        Search([image[:9, :9], image[:3, :3]], nv.NUV(bins=6))
+    unused = np.dstack([image] * 3 + [np.zeros_like(image)])  # of the image: of none of them
+    with pytest.warns(UserWarning, match="of the image is 0 everywhere; .* for unused$"):
+        Search([image[:9, :9, None].repeat(3, 2)] * 2).locate(unused)
+
+
 def test_by_auto_the_right_one_gets_each_place():
     image = pattern(200)
     parts = {"a": image[20:52, 30:62], "b": image[110:142, 120:152]}
