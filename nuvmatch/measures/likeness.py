@@ -8,15 +8,17 @@ from functools import cached_property
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft
 
 from .template import Template
 
 Values = NDArray[np.float64]
+Spectrum = NDArray[np.complex128]
 
 # Noise does not count: to so many pixels a template is averaged, and blurred by one in so many.
-_SIDE, _BLUR = 16, 5
+_SIDE, _BLUR = 32, 5
 _REACH = 4  # one side in so many is how far one may lie beside the other
-_ALIKE = 0.85  # squared correlation
+_ALIKE = 0.97  # squared correlation: below it decoys show what else the image repeats
 _SHARED = 0.4  # of their pixels, and of the scatter of each, that both must have in common
 _LEFT = 1e-3  # share of the pixels' scatter that averages must have to tell anything
 
@@ -83,18 +85,24 @@ def _explained(one: Values, other: Values, reach: int | None) -> float:
     """Return the largest squared correlation over shifts of one against the other."""
     shape, channels = one.shape[1:], len(one) // 2
     steps = [0 if reach is None else side // reach for side in shape]
-    padded = np.pad(one, [(0, 0), *((step, step) for step in steps)])
-    shifted = np.lib.stride_tricks.sliding_window_view(padded, shape, (1, 2))
-    # Over what both have in common, for each shift: sums of products of any two moments.
-    sums = shifted.reshape(len(one), -1, shape[0] * shape[1]) @ other.reshape(len(other), -1).T
-    number, greys, squares = sums[:1, :, 0], slice(1, channels + 1), slice(channels + 1, None)
-    x, xx, y, yy = (
-        sums[greys, :, 0],
-        sums[squares, :, 0],
-        sums[0, :, greys].T,
-        sums[0, :, squares].T,
-    )
-    xy = np.stack([sums[c, :, c] for c in range(1, channels + 1)])
+    size = [
+        fft.next_fast_len(side + step, real=True) for side, step in zip(shape, steps, strict=True)
+    ]
+    ours, theirs = fft.rfft2(one, size), fft.rfft2(other, size).conj()
+    shifts = np.ix_(*(np.arange(-step, step + 1) for step in steps))
+
+    def common_sums(parts: Spectrum, others: Spectrum) -> Values:
+        """Sum products over what both have in common, for each shift."""
+        return np.asarray(fft.irfft2(parts * others, size)[:, shifts[0], shifts[1]])
+
+    greys, squares = slice(1, channels + 1), slice(channels + 1, None)
+    number, x, xx, y, yy, xy = (
+        common_sums(ours[some], theirs[others])
+        for some, others in (
+            (slice(1), slice(1)), (greys, slice(1)), (squares, slice(1)),
+            (slice(1), greys), (slice(1), squares), (greys, greys),
+        )
+    )  # fmt: skip
     with np.errstate(divide="ignore", invalid="ignore"):
         common, of_one, of_other = (
             (product - left * right / number).sum(axis=0)

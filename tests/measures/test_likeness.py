@@ -49,13 +49,13 @@ def test_alike_is_what_explains_so_much_at_some_shift():
     for seed in range(100):
         one, other = smooth(seed, (9, 9), 1), smooth(seed + 500, (9, 9), 1)
         shifted = np.roll(one, (seed % 3, seed % 5 - 2), (0, 1))
-        mixed = (0.68 * shifted + 0.32 * other).astype(np.uint8)
+        mixed = (0.86 * shifted + 0.14 * other).astype(np.uint8)
         expected = explained(one, mixed)
-        assert look(one).is_like(look(mixed), 4) == (expected > 0.85)
+        assert look(one).is_like(look(mixed), 4) == (expected > 0.97)
         assert look(one).is_like(look(mixed)) == (
-            np.corrcoef(one.flat, mixed.flat)[0, 1] ** 2 > 0.85
+            np.corrcoef(one.flat, mixed.flat)[0, 1] ** 2 > 0.97
         )
-        told.append(expected > 0.85)
+        told.append(expected > 0.97)
     assert 20 < sum(told) < 80
 
 
@@ -69,9 +69,9 @@ def test_patches_are_not_like_others_nor_their_mirror_images(seed):
 
 
 def test_what_is_nearly_symmetric_is_like_its_mirror_images(rng):
-    """Off the middle, and as noisy as cells are."""
+    """A little off the middle, and noisy."""
     disc = 100.0 * (np.hypot(*(np.indices((29, 29)) - [[[12]], [[15]]])) < 9)
-    noisy = disc + rng.normal(0, 30, disc.shape)
+    noisy = disc + rng.normal(0, 12, disc.shape)
     assert is_like(noisy, noisy[:, ::-1])
     assert is_like(noisy, noisy[::-1, ::-1])
     template = Matcher(noisy)._template
@@ -81,7 +81,7 @@ def test_what_is_nearly_symmetric_is_like_its_mirror_images(rng):
 
 def test_a_shift_by_half_is_another():
     one = smooth(3)
-    assert is_like(one, np.roll(one, 4, 1))
+    assert is_like(one, np.roll(one, 5, 1))
     assert not is_like(one, np.roll(one, 13, 1))
 
 
