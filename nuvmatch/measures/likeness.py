@@ -1,4 +1,4 @@
-"""Whether templates are alike, looked at coarsely: what is like a template is no decoy of it."""
+"""Whether templates are alike: what is like a template is no decoy of it."""
 
 from __future__ import annotations
 
@@ -19,54 +19,61 @@ Spectrum = NDArray[np.complex128]
 _SIDE, _BLUR = 32, 5
 _REACH = 4  # one side in so many is how far one may lie beside the other
 _ALIKE = 0.97  # squared correlation: below it decoys show what else the image repeats
+_ELSEWHERE = 0.5  # squared correlation with itself that far away, of what stands out
 _SHARED = 0.4  # of their pixels, and of the scatter of each, that both must have in common
 _LEFT = 1e-3  # share of the pixels' scatter that averages must have to tell anything
 
 
 def unlike(template: Template, candidates: Iterable[Template]) -> list[Template]:
-    """Return those of some templates of one shape that are like neither this nor each other.
+    """Return those of some templates of one shape that equal neither this nor each other.
 
-    This one, that is, wherever it lies in them: shifted by a quarter at most.
+    And are not much like it, if it stands out as a disc does: lines and edges are as like what lies
+    beside them, and many images are full of them.
     """
-    own, found = Look(template), list[Look]()
-    for candidate in map(Look, candidates):
-        if not (candidate.is_like(own, _REACH) or any(map(candidate.is_like, found))):
+    own, found = Look(template), list[Template]()
+    for candidate in candidates:
+        equal = any(are_equal(candidate, one) for one in (template, *found))
+        if not (equal or (own.stands_out and Look(candidate).is_like(own))):
             found.append(candidate)
-    return [look.template for look in found]
+    return found
+
+
+def are_equal(one: Template, other: Template) -> bool:
+    """Tell whether all that counts is the same, or the same inverted."""
+    if not np.array_equal(one.mask, other.mask):
+        return False
+    ends = one.inside.min(axis=1, keepdims=True) + one.inside.max(axis=1, keepdims=True)
+    return any(np.array_equal(part, other.inside) for part in (one.inside, ends - one.inside))
 
 
 class Look:
-    """A template to be compared with others."""
+    """A template as it is seen from afar."""
 
     def __init__(self, template: Template) -> None:
-        self.template = template
         inside = template.inside * template.unit
-        self._weights = template.mask.astype(np.float64)
-        self._greys = np.zeros(template.greys.shape)
-        self._greys[:, template.mask] = inside - inside.mean(axis=1, keepdims=True)
+        greys = np.zeros(template.greys.shape)
+        greys[:, template.mask] = inside - inside.mean(axis=1, keepdims=True)
+        weights, *sums = map(_average, (template.mask.astype(np.float64), *greys))
+        self._tells = bool(np.square(sums).mean() > _LEFT * np.square(greys).mean())
+        averages = np.stack(sums) / np.where(weights > 0, weights, 1)
+        # Of each pixel how far it counts, and so much of its greys and of their squares.
+        self._moments = np.stack([weights, *weights * averages, *weights * averages**2])
 
-    def is_like(self, other: Look, reach: int | None = None) -> bool:
-        """Tell whether it is much like another one, or like its negative.
+    def is_like(self, other: Look) -> bool:
+        """Tell whether it is much like another one, or its negative, shifted by a quarter or less.
 
-        Shifted by one side in `reach` at most. Where only fine details tell anything of them they
-        are compared as they are.
+        What averages say nothing of is like nothing.
         """
-        one, beside = self._coarse, other._coarse
-        if one is None or beside is None:
-            one, beside, reach = self._moments, other._moments, None
-        return _explained(one, beside, reach) > _ALIKE
-
-    @property
-    def _moments(self) -> Values:
-        return _moments(self._weights, self._greys)
+        if not (self._tells and other._tells):
+            return False
+        return bool((_explained(self._moments, other._moments) > _ALIKE).any())
 
     @cached_property
-    def _coarse(self) -> Values | None:
-        """The same of averages over a few pixels; None if these tell nothing."""
-        weights, *sums = map(_average, (self._weights, *self._greys))
-        if np.square(sums).mean() < _LEFT * np.square(self._greys).mean():
-            return None
-        return _moments(weights, np.stack(sums) / np.where(weights > 0, weights, 1))
+    def stands_out(self) -> bool:
+        """Whether shifted by a quarter it is another: it is no line, edge or gradient."""
+        own = _explained(self._moments, self._moments)
+        own[1:-1, 1:-1] = 0
+        return self._tells and bool((own < _ELSEWHERE).all())
 
 
 def _average(plane: Values) -> Values:
@@ -76,18 +83,10 @@ def _average(plane: Values) -> Values:
     return np.asarray(cv2.blur(small, size, borderType=cv2.BORDER_CONSTANT))
 
 
-def _moments(weights: Values, greys: Values) -> Values:
-    """Return of each pixel how far it counts, and so much of its greys and of their squares."""
-    return np.stack([weights, *weights * greys, *weights * greys**2])
-
-
-def _explained(one: Values, other: Values, reach: int | None) -> float:
-    """Return the largest squared correlation over shifts of one against the other."""
-    shape, channels = one.shape[1:], len(one) // 2
-    steps = [0 if reach is None else side // reach for side in shape]
-    size = [
-        fft.next_fast_len(side + step, real=True) for side, step in zip(shape, steps, strict=True)
-    ]
+def _explained(one: Values, other: Values) -> Values:
+    """Return the squared correlation for shifts of one against the other; 0 where none is told."""
+    channels, steps = len(one) // 2, [side // _REACH for side in one.shape[1:]]
+    size = [fft.next_fast_len(side + side // _REACH, real=True) for side in one.shape[1:]]
     ours, theirs = fft.rfft2(one, size), fft.rfft2(other, size).conj()
     shifts = np.ix_(*(np.arange(-step, step + 1) for step in steps))
 
@@ -112,4 +111,4 @@ def _explained(one: Values, other: Values, reach: int | None) -> float:
     telling = number[0] > _SHARED * max(one[0].sum(), other[0].sum())
     telling &= of_one > _SHARED * one[squares].sum()
     telling &= of_other > _SHARED * other[squares].sum()
-    return float(explained[telling].max(initial=0.0))
+    return np.where(telling, explained, 0.0)

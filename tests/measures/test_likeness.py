@@ -5,11 +5,15 @@ import pytest
 from scipy import ndimage
 
 from nuvmatch import Matcher
-from nuvmatch.measures.likeness import Look, unlike
+from nuvmatch.measures.likeness import Look, are_equal, unlike
+
+
+def made(greys, mask=None):
+    return Matcher(greys, "ncc", mask=mask)._template
 
 
 def look(greys, mask=None):
-    return Look(Matcher(greys, "ncc", mask=mask)._template)
+    return Look(made(greys, mask))
 
 
 def smooth(seed, shape=(24, 26), width=3):
@@ -19,14 +23,14 @@ def smooth(seed, shape=(24, 26), width=3):
 
 
 def is_like(one, other, mask=None, beside=None):
-    found = look(one, mask).is_like(look(other, beside), 4)
-    assert found == look(other, beside).is_like(look(one, mask), 4)
+    found = look(one, mask).is_like(look(other, beside))
+    assert found == look(other, beside).is_like(look(one, mask))
     return found
 
 
 def explained(one, other):
-    """By loops over the shifts of what is so small that nothing is averaged."""
-    best = 0
+    """By loops over the shifts of what is so small that nothing is averaged: those that count."""
+    found = {}
     for down in range(-2, 3):
         for right in range(-2, 3):
             parts = []
@@ -36,12 +40,12 @@ def explained(one, other):
                 )
                 parts.append(part[rows, cols].ravel().astype(float))
             shares = [
-                p.var() * p.size / whole.var() / 81
-                for p, whole in zip(parts, (one, other), strict=True)
+                part.var() * part.size / whole.var() / 81
+                for part, whole in zip(parts, (one, other), strict=True)
             ]
             if parts[0].size > 0.4 * 81 and min(shares) > 0.4:
-                best = max(best, np.corrcoef(*parts)[0, 1] ** 2)
-    return best
+                found[down, right] = np.corrcoef(*parts)[0, 1] ** 2
+    return found
 
 
 def test_alike_is_what_explains_so_much_at_some_shift():
@@ -50,13 +54,21 @@ def test_alike_is_what_explains_so_much_at_some_shift():
         one, other = smooth(seed, (9, 9), 1), smooth(seed + 500, (9, 9), 1)
         shifted = np.roll(one, (seed % 3, seed % 5 - 2), (0, 1))
         mixed = (0.86 * shifted + 0.14 * other).astype(np.uint8)
-        expected = explained(one, mixed)
-        assert look(one).is_like(look(mixed), 4) == (expected > 0.97)
-        assert look(one).is_like(look(mixed)) == (
-            np.corrcoef(one.flat, mixed.flat)[0, 1] ** 2 > 0.97
-        )
-        told.append(expected > 0.97)
+        told.append(max(explained(one, mixed).values()) > 0.97)
+        assert is_like(one, mixed) == told[-1]
     assert 20 < sum(told) < 80
+
+
+def test_what_stands_out_is_another_where_it_is_shifted_as_far_as_may_be():
+    told = []
+    for seed in range(60):
+        one = smooth(seed, (9, 9), 1.5)
+        far = [
+            r for (down, right), r in explained(one, one).items() if 2 in map(abs, (down, right))
+        ]
+        told.append(max(far, default=0) < 0.5)
+        assert look(one).stands_out == told[-1]
+    assert 5 < sum(told) < 55
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -71,12 +83,21 @@ def test_patches_are_not_like_others_nor_their_mirror_images(seed):
 def test_what_is_nearly_symmetric_is_like_its_mirror_images(rng):
     """A little off the middle, and noisy."""
     disc = 100.0 * (np.hypot(*(np.indices((29, 29)) - [[[12]], [[15]]])) < 9)
-    noisy = disc + rng.normal(0, 12, disc.shape)
-    assert is_like(noisy, noisy[:, ::-1])
-    assert is_like(noisy, noisy[::-1, ::-1])
-    template = Matcher(noisy)._template
+    template = made(disc + rng.normal(0, 12, disc.shape))
     assert unlike(template, template.mirror_images()) == []
-    assert unlike(template, template.shifted_images())
+    assert len(unlike(template, template.shifted_images())) == 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_lines_and_edges_nothing_but_what_is_equal_is_left_out(seed):
+    """Images are full of what is nearly like them, and decoys show it."""
+    rng = np.random.default_rng(seed)
+    line = np.where(abs(np.indices((30, 30))[1] - 14) < 3, 200, 60)
+    edge = np.where(np.indices((30, 30))[1] < 15, 200, 60)
+    for greys in (line, edge, edge.T, np.indices((30, 30))[0] * 4):
+        template = made(greys + rng.normal(0, 2, greys.shape))
+        assert len(unlike(template, template.mirror_images())) == 3
+    assert len(unlike(made(line[:, :29]), made(line[:, :29]).mirror_images())) == 0
 
 
 def test_a_shift_by_half_is_another():
@@ -85,18 +106,31 @@ def test_a_shift_by_half_is_another():
     assert not is_like(one, np.roll(one, 13, 1))
 
 
-def test_of_two_that_are_alike_one_is_left():
+def test_of_two_that_are_equal_one_is_left():
     one = smooth(1)
     half = np.vstack([one[:12], one[:12][::-1]])  # upside down it is the same
-    template = Matcher(half)._template
+    template = made(half)
     (other,) = unlike(template, template.mirror_images())
     assert (other.planes[0] == half[:, ::-1]).all()
 
 
-def test_where_only_details_tell_they_are_compared(rng):
-    checks = (np.indices((32, 32)).sum(axis=0) % 2 * 200).astype(np.uint8)
-    assert is_like(checks, 200 - checks)
-    assert not is_like(checks, np.indices((32, 32))[0].astype(np.uint8) % 2 * 200)
+def test_equal_is_inverted_too():
+    one, left = smooth(1), np.indices((24, 26))[1] < 20
+    other = one.copy()
+    other[0, 0] += 1
+    assert are_equal(made(one), made(255 - one))
+    assert not are_equal(made(one), made(other))
+    other[0, 25] += 1
+    assert are_equal(made(one, left), made(255 - np.where(left, one, 7), left))
+    assert not are_equal(made(one, left), made(one))
+
+
+def test_where_only_details_tell_nothing_is_like_it():
+    checks = (np.indices((64, 64)).sum(axis=0) % 2 * 200).astype(np.uint8)
+    assert not is_like(checks, checks)
+    assert not look(checks).stands_out
+    template = made(checks)
+    assert unlike(template, template.mirror_images()) == []  # for they are equal
 
 
 def test_masks_of_which_little_is_shared_tell_nothing():
@@ -105,7 +139,7 @@ def test_masks_of_which_little_is_shared_tell_nothing():
     assert is_like(one, one, left, left)
 
 
-def test_colours_count_by_themselves(rng):
+def test_colours_count_by_themselves():
     one = np.stack([smooth(k) for k in range(3)], axis=-1)
     assert is_like(one, one)
     assert not is_like(one, one[..., [1, 2, 0]])
@@ -118,3 +152,4 @@ def test_any_type_and_size(dtype):
         greys = (greys > np.median(greys)) if dtype is bool else greys.astype(dtype)
         if greys.min() != greys.max():
             assert is_like(greys, greys)
+            assert are_equal(made(greys), made(greys))
