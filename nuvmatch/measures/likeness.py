@@ -15,10 +15,10 @@ from .template import Template
 Values = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
 
-# Noise does not count: to so many pixels a template is averaged, and blurred by one in so many.
-_SIDE, _BLUR = 32, 5
+_SIDE = 32  # pixels that a template is averaged to
 _REACH = 4  # one side in so many is how far one may lie beside the other
-_ALIKE = 0.97  # squared correlation: below it decoys show what else the image repeats
+_ALIKE = 0.97  # squared correlation, but for noise: below it decoys show what else there is
+_NOISE = 0.2  # share of the scatter that may be noise
 _ELSEWHERE = 0.5  # squared correlation with itself that far away, of what stands out
 _SHARED = 0.4  # of their pixels, and of the scatter of each, that both must have in common
 _LEFT = 1e-3  # share of the pixels' scatter that averages must have to tell anything
@@ -56,8 +56,11 @@ class Look:
         weights, *sums = map(_average, (template.mask.astype(np.float64), *greys))
         self._tells = bool(np.square(sums).mean() > _LEFT * np.square(greys).mean())
         averages = np.stack(sums) / np.where(weights > 0, weights, 1)
-        # Of each pixel how far it counts, and so much of its greys and of their squares.
-        self._moments = np.stack([weights, *weights * averages, *weights * averages**2])
+        noise = np.array([[[_noise_of(plane, weights)]] for plane in averages])
+        # Of each pixel how far it counts, and so much of its greys and of their squares but noise.
+        squares = averages**2
+        noise = np.minimum(noise, _NOISE * squares.mean(axis=(1, 2), keepdims=True))
+        self._moments = np.stack([weights, *weights * averages, *weights * (squares - noise)])
 
     def is_like(self, other: Look) -> bool:
         """Tell whether it is much like another one, or its negative, shifted by a quarter or less.
@@ -78,9 +81,16 @@ class Look:
 
 def _average(plane: Values) -> Values:
     width, height = (min(side, _SIDE) for side in plane.shape[::-1])
-    small = cv2.resize(plane, (width, height), interpolation=cv2.INTER_AREA)
-    size = width // _BLUR | 1, height // _BLUR | 1  # odd
-    return np.asarray(cv2.blur(small, size, borderType=cv2.BORDER_CONSTANT))
+    return np.asarray(cv2.resize(plane, (width, height), interpolation=cv2.INTER_AREA))
+
+
+def _noise_of(plane: Values, weights: Values) -> float:
+    """Estimate the variance of white noise, by the median of what no plane explains in 3 x 3."""
+    if min(plane.shape) < 3:
+        return 0.0
+    second = np.diff(np.diff(plane, 2, axis=0), 2, axis=1)  # its variance is 36 times that of noise
+    known = weights[1:-1, 1:-1] >= 1
+    return float(np.median(abs(second[known])) / 0.6745 / 6) ** 2 if known.any() else 0.0
 
 
 def _explained(one: Values, other: Values) -> Values:
