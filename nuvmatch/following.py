@@ -17,6 +17,8 @@ from .results import Match
 
 Region = tuple[int, int, int, int]
 
+_SURE = 0.01  # false alarms that a match has at most which no whole frame is asked about
+
 _RECIPE = (
     "it must be an iterable of images: a list, or a generator that reads a video frame by frame, "
     'as the recipe "Video" has it'
@@ -94,6 +96,7 @@ def track(
     >>> [match.col for match in track(frames, scene[20:27, 30:37])]
     [30, 31, 32]
     """
+    false_alarms = _checks.as_number(false_alarms, "false_alarms", 0)
     rule = PeakRule(false_alarms=false_alarms, max_matches=1, subpixel=subpixel)
     margin = None if margin is None else _checks.as_integer(margin, "margin", 1)
     renew = None if renew is None else _checks.as_integer(renew, "renew", 1)
@@ -162,7 +165,7 @@ class _Follower:
             anywhere = self._anywhere(frame)
             match = self._near(frame) or anywhere  # by what this frame shows of chance
             if match is not None and self._learns:
-                self._sure = math.sqrt(_alarms(match))
+                self._sure = min(math.sqrt(_alarms(match)), _SURE)
         self._last = match
         return match
 
@@ -170,8 +173,13 @@ class _Follower:
         """Follow what a frame shows at a match from there on."""
         row, col, height, width = match.region
         window = np.asarray(frame)[row : row + height, col : col + width]
-        self._matcher = Matcher(window, self._matcher.measure, **self._given)
-        self._null, self._learns = None, True
+        given = {**self._given, "mask": self._matcher._template.mask}  # of its alpha and NaN, too
+        matcher = Matcher(window, self._matcher.measure, **given)
+        if not self._learns:  # what is given of chance is of the template as it was
+            with _checks.silence():
+                if not matcher.calibrate(frame).decides:
+                    return
+        self._matcher, self._null, self._learns = matcher, None, True
 
     def _near(self, frame: ArrayLike) -> Match | None:
         """Seek it around its last place, if it is known what chance shows."""

@@ -117,7 +117,7 @@ class Seeker:
         self._measure = measure
         self._page = page
         self._nodata = nodata
-        self._settings = {**settings, "rivals": rivals}
+        self._settings = settings
         self._searches: dict[Any, Search] = {}
         self._said: set[str] = set()
 
@@ -133,27 +133,35 @@ class Seeker:
         nodata = nodata_of(source)
         read = False
         for number, pixels in _pages_of(path, source, self._page):
-            if _fits(self._patterns, pixels, number, of_all=self._page == "all"):
+            sought = [self.templates[name].pixels for name in self.sought]
+            if _fits(sought, pixels, number, of_all=self._page == "all"):
                 read = True
                 yield Page(number, pixels, nodata)
         if not read:
             raise ValueError(f"every page of {path} is smaller than the template")
 
     def made_ready(self, page: Page | Pattern) -> tuple[NDArray[Any], Search]:
-        """Return what goes together: all grey, unless all are colour."""
-        sought = self._patterns
-        to_luminance = len({_is_grey(image) for image in (page.pixels, *sought)}) > 1
+        """Return what goes together: all grey, unless all are colour.
+
+        A rival that is larger than the page takes no place in it.
+        """
+        patterns = {
+            name: template.pixels
+            for name, template in self.templates.items()
+            if name in self.sought or _is_within(template.pixels, page.pixels)
+        }
+        to_luminance = len({_is_grey(image) for image in (page.pixels, *patterns.values())}) > 1
         nodata = page.nodata.union(*(template.nodata for template in self.templates.values()))
-        key = to_luminance, tuple(sorted(nodata))
+        key = to_luminance, tuple(sorted(nodata)), tuple(patterns)
         if key not in self._searches:
             if to_luminance:
-                sought = [io.to_grey(image) for image in sought]
-            named = dict(zip(self.templates, sought, strict=True))
+                patterns = {name: io.to_grey(image) for name, image in patterns.items()}
             with silence() as unsaid:
                 self._searches[key] = Search(
-                    sought[0] if len(sought) == 1 else named,
+                    patterns if len(patterns) > 1 else patterns[self.sought[0]],
                     self._measure,
                     nodata=self._nodata or list(key[1]) or None,
+                    rivals=[name for name in patterns if name not in self.sought],
                     **self._settings,
                 )
             for message in unsaid:
@@ -165,10 +173,6 @@ class Seeker:
     def named(self, match: Match) -> Match:
         """Name a match, though a single template has no name in a search."""
         return match if match.name is not None else replace(match, name=self.sought[0])
-
-    @property
-    def _patterns(self) -> list[NDArray[Any]]:
-        return [template.pixels for template in self.templates.values()]
 
 
 def limits(
@@ -247,15 +251,20 @@ def _fits(
     """Whether a page can hold the templates: of all pages some may not, a single one must."""
     within = scene.shape[:2]
     for template in templates:
-        shape = template.shape[:2]
-        if shape[0] <= within[0] and shape[1] <= within[1]:
+        if _is_within(template, scene):
             continue
-        said = f"the template of shape {shape} is larger than the image of shape {within}"
+        said = (
+            f"the template of shape {template.shape[:2]} is larger than the image of shape {within}"
+        )
         if not of_all:
             raise ValueError(f"{said}: SCENE comes first, then TEMPLATE")
         warn(f"page {page} is left out: {said}")
         return False
     return True
+
+
+def _is_within(template: NDArray[Any], scene: NDArray[Any]) -> bool:
+    return bool((np.array(template.shape[:2]) <= scene.shape[:2]).all())
 
 
 def reason_of(error: BaseException) -> str:

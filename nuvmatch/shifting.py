@@ -12,7 +12,7 @@ from . import _checks
 from .engine import Image
 from .finding import Null, PeakRule
 from .matcher import Matcher
-from .measures import Auto, MeasureLike, as_measure
+from .measures import Auto, Measure, MeasureLike, as_measure
 
 Region = tuple[int, int, int, int]
 
@@ -95,22 +95,21 @@ def shifts(
     rule = PeakRule(subpixel=subpixel)
     grid = _as_grid(grid)
     size, search = _checks.as_integer(size, "size", 2), _checks.as_integer(search, "search", 1)
+    planes, alpha = _checks.as_planes(one, "fixed")
+    opaque = _checks.as_opaque(alpha, "fixed")
+    one = one if alpha is None else one[..., : len(planes)]  # judged whole, not chip by chip
     regions = _spread(one.shape, other.shape, grid, size + 2 * search)
     table, chance = np.full(len(regions), np.nan, _CHIP), []
     table["outlier"], refusal, image = False, None, None
     for i, (chip, region) in enumerate(zip(table, regions, strict=True)):
         row, col = region[0] + search, region[1] + search
         chip["row"], chip["col"] = row + (size - 1) / 2, col + (size - 1) / 2
-        template = one[row : row + size, col : col + size]
+        window = np.s_[row : row + size, col : col + size]
         try:
-            matcher = Matcher(template, measure, nodata=nodata, n_threads=n_threads)
-        except ValueError as error:  # it is flat, or has no pixel that counts
+            mask = None if opaque is None else opaque[window]
+            matcher = _made_ready(one[window], mask, measure, nodata, n_threads)
+        except ValueError as error:  # it is flat, or few of its pixels count
             refusal = error
-            continue
-        if (
-            matcher._template.mask.mean() <= _COUNTING
-        ):  # so few match by chance, which counts for all
-            refusal = ValueError("half of each chip's pixels or more are no data")
             continue
         if image is None:  # made ready once: all chips are of one size
             image = matcher._prepare(other, None, None)[0]
@@ -125,6 +124,20 @@ def shifts(
     for place in np.ndindex(grid):
         found["outlier"][place] |= _is_unlike_neighbours(found, place)
     return found
+
+
+def _made_ready(
+    chip: NDArray[Any],
+    mask: NDArray[np.bool_] | None,
+    measure: Measure,
+    nodata: float | Sequence[float] | None,
+    n_threads: int | None,
+) -> Matcher:
+    """Make a chip ready; few pixels match by chance, which would count for all chips."""
+    matcher = Matcher(chip, measure, mask=mask, nodata=nodata, n_threads=n_threads)
+    if matcher._template.mask.mean() <= _COUNTING:
+        raise ValueError("half of each chip's pixels or more are no data")
+    return matcher
 
 
 def _as_grid(grid: int | tuple[int, int]) -> tuple[int, int]:

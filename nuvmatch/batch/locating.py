@@ -224,7 +224,7 @@ def _rows_of(
 
 
 def _without_names_and_numbers(warning: str, scene: str) -> str:
-    return re.sub(rf"\S*{re.escape(Path(scene).name)}|\d[\d.]*", "", warning)
+    return re.sub(rf"\S*{re.escape(Path(scene).name)}|(?<!\w)\d[\d.]*(?!\w)", "", warning)
 
 
 def _with_progress(

@@ -41,7 +41,7 @@ class Outputs:
             if given is None:
                 continue
             if _is_folder(given):
-                _make_folder(given, scenes)
+                _check_folder(given, scenes)
             elif options.page == "all" or len(scenes) > 1:
                 one = f"scene; there are {len(scenes)}"
                 if options.page == "all":
@@ -51,6 +51,9 @@ class Outputs:
                     "each"
                 )
             found += [(self.path(option, scene, 1), suffixes) for scene in scenes]
+        for option in _KINDS:
+            if _is_folder(getattr(options, option) or ""):
+                Path(getattr(options, option)).mkdir(exist_ok=True)
         io.check_outputs(found, self._inputs)
         if options.report is not None:
             check_report(str(self.path("report", scenes[0], 1)))
@@ -68,11 +71,11 @@ class Outputs:
 
 
 def _is_folder(path: str) -> bool:
-    return path.endswith(("/", os.sep)) or Path(path).is_dir()
+    return bool(path) and (path.endswith(("/", os.sep)) or Path(path).is_dir())
 
 
-def _make_folder(path: str, scenes: Sequence[str]) -> None:
-    """Make a folder, if there is none, for files that are called as scenes are."""
+def _check_folder(path: str, scenes: Sequence[str]) -> None:
+    """Refuse what is no folder, and names of scenes that would be one there."""
     if Path(path).exists() and not Path(path).is_dir():
         raise ValueError(f"{path} is not a folder")
     taken: dict[str, str] = {}
@@ -80,4 +83,3 @@ def _make_folder(path: str, scenes: Sequence[str]) -> None:
         other = taken.setdefault(Path(scene).stem, scene)
         if other is not scene:
             raise ValueError(f"{other} and {scene} would have one name in {path}")
-    Path(path).mkdir(exist_ok=True)

@@ -15,7 +15,7 @@ from .. import _checks
 from .._checks import Picture
 from ..io import read_image, to_grey
 from ..matcher import Matcher
-from ..measures import Measure
+from ..measures import Auto, Measure
 from ..measures.nuv import ToneModel
 from ..results import Matches
 
@@ -75,11 +75,11 @@ def locate_on(
     screenshot, icon : path, Pillow image, or array_like
         Arrays of colours are BGR, as OpenCV and PyScreeze have them.
     confidence : float
-        The least similarity that is enough, of which an exact copy has 1. By "ncc" it is that of
-        PyScreeze, the correlation. By "nuv" and its kin it is how much of the window's contrast
+        The least similarity that is enough. By "ncc" it is that of PyScreeze, the correlation, of
+        which an exact copy has 1. By "nuv" and its kin it is how much of the window's contrast
         the icon explains, over how much it explains of its own, since bins leave some of that
-        open: about the correlation's square, .81 for .9. By others it is ``1 - score``; there an
-        exact copy may have less.
+        open: about the correlation's square, .81 for .9, and 1 of an exact copy. By others it is
+        ``1 - score``, of which an exact copy may have less than 1.
     grayscale : bool
         Whether colours are compared in grey.
     region : (int, int, int, int), optional
@@ -205,6 +205,11 @@ def _made_ready(
             ) from None
         region = top, left, height, width
     matcher = Matcher(pattern, measure, dtype=np.float32)
+    if isinstance(matcher.measure, Auto):
+        raise ValueError(
+            'measure is "auto", whose scores are no similarities; '
+            'nuvmatch.locate(.., "auto", false_alarms=1e-6) decides by chance'
+        )
     return partial(matcher.locate, screen, region=region), _floor(matcher, pattern)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -231,9 +232,11 @@ def compare(
     """
     pairs, asked = _checked_pairs(pairs), _named(measures)
     trials, near = _checks.as_integer(trials, "trials", 1), _checks.as_integer(near, "near", 0)
-    noise = _checks.as_number(noise, "noise", 0)
+    noise = _checks.as_number(noise, "noise", 0, sys.float_info.max)
     of_sides: Any = [sides] if np.ndim(sides) == 0 else sides
     sides = [_checks.as_integer(side, "a side", 2) for side in of_sides]
+    if not sides or len(set(sides)) < len(sides):
+        raise ValueError(f"sides is {sides}; it must be one or more, each once")
     seed = _checks.as_integer(seed, "seed", 0)
     rows: list[dict[str, Any]] = []
     seen: Counter[tuple[str, int]] = Counter()
@@ -288,6 +291,8 @@ def _checked_pairs(pairs: Any) -> list[tuple[str, Any]]:
 
 def _named(measures: Any) -> dict[str, Any]:
     """Take measures by names: those of their own, or those given."""
+    if isinstance(measures, str) or not isinstance(measures, Iterable):
+        raise TypeError(f"measures is {measures!r}; it must be a sequence of measures, or a dict")
     given = measures.items() if isinstance(measures, Mapping) else [(None, m) for m in measures]
     named: dict[str, Any] = {}
     for name, measure in given:

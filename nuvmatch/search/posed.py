@@ -75,7 +75,7 @@ class Posed:
         where: dict[str, Any],
         rule: PeakRule,
         number: int | None,
-        rivals: int,
+        sought: int,
         progress: Progress,
         null: Null | None,
     ) -> PosedHits:
@@ -89,7 +89,7 @@ class Posed:
         extent = space.scene.shape
         self._check_room(where["region"], extent)
         if 0 in extent:
-            return PosedHits(self, space, corner, NOTHING, None, rivals, rule)
+            return PosedHits(self, space, corner, NOTHING, None, sought, rule)
         space.progress = progress
         learns = rule.false_alarms is not None and null is None
         progress.expect(space.parts * (2 + len(self._decoys) if learns else 1))
@@ -103,7 +103,7 @@ class Posed:
         most, wanted = self._room(extent), _AT_FIRST if number is None else number
         while True:
             found = self._seek(space, factor, min(wanted, most))
-            hits = PosedHits(self, space, corner, found, chance, rivals, rule)
+            hits = PosedHits(self, space, corner, found, chance, sought, rule)
             hits.whole = bool(wanted >= most or space.most_together(hits.passing) < wanted)
             if hits.whole or number is not None:
                 return hits
@@ -258,7 +258,7 @@ class PosedHits:
         corner: tuple[int, int],
         found: Found,
         chance: Chance | None,
-        rivals: int,
+        sought: int,
         rule: PeakRule,
     ) -> None:
         self.matcher = seeker.matcher
@@ -268,7 +268,7 @@ class PosedHits:
         found = found.of(found.scores <= (math.inf if rule.threshold is None else rule.threshold))
         self.alarms = np.zeros(len(found.scores))
         if chance is not None:
-            self.alarms = numbers_of(chance.log_false_alarms(found.scores) + math.log(rivals))
+            self.alarms = numbers_of(chance.log_false_alarms(found.scores) + math.log(sought))
         most = math.inf if rule.false_alarms is None else rule.false_alarms
         self._told = chance is not None
         self._found = found
@@ -282,7 +282,7 @@ class PosedHits:
         """Poses of which chance does not show too many."""
         return self._found.of(self.passes)
 
-    def with_rivals(self, limit: float) -> PosedHits:
+    def with_refused(self, limit: float) -> PosedHits:
         """Return it as it is: poses of which chance shows too many are among them."""
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,8 +44,8 @@ class Search:
         By how much it may be resized: two numbers are a range and all between them, one or three
         and more are the scales themselves.
     rivals : sequence
-        Names of templates, or positions, whose matches keep those of others away, and are neither
-        returned nor counted: look-alikes that are not what is sought.
+        Names of templates, or positions, that compete for places as others do, and whose matches
+        are neither returned nor counted: look-alikes that are not what is sought.
     exact : bool
         Search every pose at full resolution, in steps of a pixel at the corner of the template.
         It takes a thousand times as long; False: coarse to fine.
@@ -266,7 +266,7 @@ class Search:
                     hits.append(seeker.seek(where, *asked, known.get(seeker.name)))
             if rule.false_alarms is not None:
                 limit = max((float(h.values[h.passes].max(initial=0)) for h in hits), default=0)
-                hits = [of_one.with_rivals(limit) for of_one in hits]
+                hits = [of_one.with_refused(limit) for of_one in hits]
             each = [(of_one, i) for of_one in hits for i in range(len(of_one.matches))]
             taken = _compete(hits, each, rule, max_per_name, self.rivals)
             found = [each[i] for i in taken]
@@ -331,7 +331,7 @@ def _as_rivals(rivals: Any, names: tuple[Any, ...]) -> tuple[Any, ...]:
     """Take names of templates, of which some must be none."""
     if isinstance(rivals, str) or not isinstance(rivals, Sequence):
         raise TypeError(f"rivals is {rivals!r}; it must be a sequence of names of templates")
-    unknown = [name for name in rivals if name not in names]
+    unknown = [name for name in rivals if not (isinstance(name, Hashable) and name in names)]
     if unknown:
         raise ValueError(
             f"rivals has {', '.join(map(repr, unknown))}; no template has that name: "

@@ -48,7 +48,7 @@ class Upright:
         where: dict[str, Any],
         rule: PeakRule,
         number: int | None,
-        rivals: int,
+        sought: int,
         progress: Progress,
         null: Null | None,
     ) -> UprightHits:
@@ -61,16 +61,16 @@ class Upright:
         rule : PeakRule
         number : int or None
             How many, if there are; None: all that pass.
-        rivals : int
+        sought : int
             Templates that are sought, this one included.
         progress : Progress
         null : Null or None
             What chance shows, if that is known.
         """
-        alarms = None if rule.false_alarms is None else rule.false_alarms / rivals
+        alarms = None if rule.false_alarms is None else rule.false_alarms / sought
         each = PeakRule(rule.threshold, alarms, number, min_distance=0)
         found = self.matcher._seek(**where, rule=each, null=null, progress=progress)
-        return UprightHits(self, found, number, rivals, rule)
+        return UprightHits(self, found, number, sought, rule)
 
 
 class UprightHits:
@@ -93,15 +93,15 @@ class UprightHits:
     """
 
     def __init__(
-        self, seeker: Upright, found: Sought, number: int | None, rivals: int, rule: PeakRule
+        self, seeker: Upright, found: Sought, number: int | None, sought: int, rule: PeakRule
     ) -> None:
         self.matcher = seeker.matcher
-        self._seeker, self._found, self._rivals, self._rule = seeker, found, rivals, rule
+        self._seeker, self._found, self._sought, self._rule = seeker, found, sought, rule
         self.name = seeker.name
         self.matches = found.peaks.matches
         scores = np.array([match.score for match in self.matches])
         alarms = np.array([match.false_alarms or 0.0 for match in self.matches])
-        self.alarms: NDArray[np.float64] = alarms * rivals
+        self.alarms: NDArray[np.float64] = alarms * sought
         self.passes = self.alarms <= (math.inf if rule.false_alarms is None else rule.false_alarms)
         self.values: NDArray[np.float64] = scores / noise_floor(self.matcher)
         if self._joined:  # scores are chances, most of them 0
@@ -113,7 +113,7 @@ class UprightHits:
         chance = self._found.peaks.chance
         return chance is not None and chance.joined
 
-    def with_rivals(self, limit: float) -> UprightHits:
+    def with_refused(self, limit: float) -> UprightHits:
         """Return all places of up to a value, those too that chance shows more of."""
         if self._joined:
             return self
@@ -124,7 +124,7 @@ class UprightHits:
         rule = PeakRule(highest, math.inf, min_distance=0)
         peaks = self.matcher._peaks(found.bands, found.scores, found.peaks.chance, rule)
         found = found._replace(peaks=peaks)
-        wider = UprightHits(self._seeker, found, None, self._rivals, self._rule)
+        wider = UprightHits(self._seeker, found, None, self._sought, self._rule)
         wider.whole = self.whole
         return wider
 
