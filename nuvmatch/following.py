@@ -163,7 +163,10 @@ class _Follower:
         match = self._near(frame)
         if match is None or _alarms(match) > self._sure:
             anywhere = self._anywhere(frame)
-            match = self._near(frame) or anywhere  # by what this frame shows of chance
+            match = self._near(frame)  # by what this frame shows of chance
+            if match is None or _alarms(match) > _SURE:
+                found = [one for one in (match, anywhere) if one is not None]
+                match = min(found, key=lambda one: (_alarms(one), one.score), default=None)
             if match is not None and self._learns:
                 self._sure = min(math.sqrt(_alarms(match)), _SURE)
         self._last = match

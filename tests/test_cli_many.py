@@ -164,6 +164,20 @@ def test_rivals_compete_and_are_not_reported(icons, rivals, capsys):
     assert places(capsys) == [[("zoom_search.png", 60, 50)]]
 
 
+def test_a_rival_larger_than_a_scene_takes_no_place_in_it(capsys):
+    io.write_picture("large.png", noise(3, 61, 20))
+    asked = ["scenes/first.png", "a.png", "--rival", "large.png", "--rival", "b.png", "--json"]
+    assert main(["locate", *asked]) == 0
+    assert places(capsys) == [[("a.png", 10, 20)]]
+
+
+def test_an_empty_name_is_no_folder(folder, capsys):
+    before = sorted(folder.rglob("*"))
+    assert main(["locate", "scenes/first.png", "a.png", "--out", ""]) == 2
+    assert main(["locate", "scenes", "a.png", "--out", "new/", "--map", "one.npy"]) == 2
+    assert sorted(folder.rglob("*")) == before
+
+
 def test_where_every_place_is_a_rivals_that_is_said(capsys):
     io.write_picture("twin.png", io.read_image("scenes/first.png")[10:24, 20:34][::-1])
     io.write_picture("small.png", io.read_image("twin.png"))

@@ -488,6 +488,13 @@ def test_confidence_is_the_correlation_that_the_best_place_has(rng):
     assert locate_on(screen, icon, confidence=0.6, measure="nuv") == (30, 20, 14, 12)
 
 
+def test_chances_are_no_similarities(rng):
+    screen = rng.integers(0, 256, (60, 70), dtype=np.uint8)
+    for locate in locate_on, locate_all_on:
+        with pytest.raises(ValueError, match='"auto", whose scores are no similarities'):
+            locate(screen, screen[20:32, 20:34], measure="auto")
+
+
 def test_a_screen_without_any_contrast_shows_nothing(rng):
     icon = rng.integers(0, 256, (12, 14), np.uint8)
     screen = np.full((50, 60), 128, np.uint8)

@@ -1,6 +1,7 @@
 """Following a template through frames: against a search of each whole frame, and planted truth."""
 
 import math
+import warnings
 
 import cv2
 import numpy as np
@@ -205,6 +206,46 @@ def test_masks_and_nodata(ground, template):
     assert places_of(track(frames, hidden, mask=mask, nodata=-9, renew=3)) == PATH
 
 
+@pytest.mark.parametrize("most", [1, 3, math.inf])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_place_that_may_be_chance_is_left_for_a_better_one(most, seed):
+    rng = np.random.default_rng(seed)
+    template = rng.integers(0, 256, (12, 12), dtype=np.uint8)
+    frames = [rng.integers(0, 256, (80, 100), dtype=np.uint8) for _ in range(3)]
+    frames[2][60:72, 8:20] = template
+    assert places_of(track(frames, template, false_alarms=most))[2] == (60, 8)
+
+
+@pytest.mark.parametrize("hide", ["mask", "nan", "alpha"])
+def test_renewed_it_keeps_what_does_not_count(hide, template):
+    """The ground beside it changes in each frame."""
+    counts = np.hypot(*(np.indices((SIDE, SIDE)) - 7.5)) < 7
+    options, pattern = {}, template.astype(float)
+    if hide == "mask":
+        options = {"mask": counts}
+    elif hide == "nan":
+        pattern[~counts] = np.nan
+    else:
+        pattern = np.dstack([template] * 3 + [255 * counts.astype(np.uint8)])
+    frames = []
+    for step, (row, col) in enumerate(PATH):
+        frame = np.random.default_rng(step).integers(0, 256, SHAPE, dtype=np.uint8)
+        frame[row : row + SIDE, col : col + SIDE][counts] = template[counts]
+        frames.append(np.dstack([frame] * 3) if hide == "alpha" else frame)
+    found = list(track(frames, pattern, renew=1, **options))
+    assert places_of(found) == PATH
+    assert max(match.score for match in found) < 0.05
+
+
+def test_where_frames_are_too_small_to_tell_it_is_not_renewed(ground, template):
+    """What was learnt elsewhere is of the template as it was given."""
+    null = Matcher(template).calibrate(ground)
+    frames = [show(ground, template, (5, 5))[:30, :34]] * 6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert places_of(track(frames, template, null=null, renew=2)) == [(5, 5)] * 6
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
@@ -217,6 +258,7 @@ def test_masks_and_nodata(ground, template):
         (([], None), {"margin": 0}, ValueError, "margin"),
         (([], None), {"renew": 1.5}, TypeError, "renew"),
         (([], None), {"false_alarms": -1}, ValueError, "false_alarms"),
+        (([], None), {"false_alarms": None}, TypeError, "false_alarms is None"),
         (([], None), {"null": 3}, TypeError, "null is 3"),
         (([], None), {"subpixel": "yes"}, ValueError, "subpixel"),
         (([], np.zeros((5, 5))), {}, ValueError, "flat"),

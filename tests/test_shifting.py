@@ -151,6 +151,17 @@ def test_chips_that_are_mostly_no_data_are_left_out_and_spoil_nothing(hole, fixe
     assert (found[:, others]["false_alarms"] < 0.01).all()
 
 
+def test_chips_that_are_mostly_transparent_are_left_out(fixed, rng):
+    """By the highest alpha of the whole image, not of each chip."""
+    moving, alpha = tones(move(fixed, 1, 2), rng), np.full(fixed.shape, 255, np.uint8)
+    options = {"grid": 8, "size": 24, "search": 4}
+    alpha[:, :40], alpha[:, 40:60] = 0, 60
+    found = shifts(np.dstack([fixed, alpha]), moving, **options)
+    as_nan = shifts(np.where(alpha < 128, np.nan, fixed), moving, **options)
+    assert np.isnan(found["score"]).any(axis=0).tolist() == [True] * 2 + [False] * 6
+    assert (np.isnan(found["score"]) == np.isnan(as_nan["score"])).all()
+
+
 def test_no_data_of_whole_numbers_may_be_named(fixed, rng):
     moving = tones(move(fixed, 1, 2), rng)
     one, other = np.clip(fixed, 1, None), np.clip(moving, 1, None)
