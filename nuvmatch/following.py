@@ -13,9 +13,7 @@ from . import _checks
 from .finding import Null, PeakRule, check_null
 from .matcher import Matcher
 from .measures import MeasureLike
-from .results import Match
-
-Region = tuple[int, int, int, int]
+from .results import Match, Region
 
 _SURE = 0.01  # false alarms that a match has at most which no whole frame is asked about
 

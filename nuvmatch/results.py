@@ -15,6 +15,8 @@ from ._checks import as_greys, as_integer
 if TYPE_CHECKING:
     import pandas as pd
 
+Region = tuple[int, int, int, int]  # row, col, height, width
+
 
 class ToneCurve(NamedTuple):
     """What grey one channel of a window shows where the template has which.
@@ -120,11 +122,11 @@ class Match:
         return self.col, self.row, self.width, self.height
 
     @property
-    def region(self) -> tuple[int, int, int, int]:
+    def region(self) -> Region:
         """``(row, col, height, width)``, as `region=` takes it."""
         return self.row, self.col, self.height, self.width
 
-    def region_around(self, margin: int) -> tuple[int, int, int, int]:
+    def region_around(self, margin: int) -> Region:
         """Return the region with so many pixels more on each side.
 
         It may stick out of the image: `region=` cuts that off.

@@ -13,8 +13,7 @@ from .engine import Image
 from .finding import Null, PeakRule
 from .matcher import Matcher
 from .measures import Auto, Measure, MeasureLike, as_measure
-
-Region = tuple[int, int, int, int]
+from .results import Region
 
 _NUMBERS = ("row", "col", "shift_row", "shift_col", "sigma", "score", "false_alarms")
 _CHIP = np.dtype([(name, np.float64) for name in _NUMBERS] + [("outlier", np.bool_)])
