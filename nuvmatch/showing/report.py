@@ -266,12 +266,9 @@ def _columns(shown: list[Match]) -> list[str]:
     return [
         key
         for key, plain in _PLAIN.items()
+        if not key.startswith("click")  # of which centers tell
         if key in _WHERE
-        or (
-            centers
-            if key.startswith("center")
-            else not key.startswith("click") and any(r[key] != plain for r in records)
-        )
+        or (centers if key.startswith("center") else any(r[key] != plain for r in records))
     ]
 
 
