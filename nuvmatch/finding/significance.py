@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_greys, as_integer, as_number, warn
 from .rules import PeakRule, as_score_map, as_shape
-from .suppression import NOWHERE, Places
+from .suppression import NOWHERE, Places, minima
 
 # Of the template's area: what one place takes of those that do not overlap much.
 _PLACE = 0.6
@@ -50,7 +50,10 @@ _SURE = math.log(0.01)
 _LEAST_SLOPE = 0.0005
 _ZERO = math.log(1e-4)  # so much below where the tail ends a score is 0, and none is below it
 _ROUNDING = 1e-12
-_SAMPLED = 16  # the first columns, one in so many, show how low scores are
+
+# The lowest of many places: for each, so many minima of the map, among so many times the windows
+# that a place has.
+_MINIMA, _SHARE, _SAMPLED = 8, 2, 7
 
 
 class Tail(NamedTuple):
@@ -437,10 +440,7 @@ def logs_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def lowest_places(
-    bands: Sequence[tuple[int, NDArray[Any]]],
-    shape: tuple[int, int],
-    number: int | None = None,
-    like: tuple[NDArray[np.float64], int] = (np.empty(0), 0),
+    bands: Sequence[tuple[int, NDArray[Any]]], shape: tuple[int, int], number: int | None = None
 ) -> Places:
     """Find places that do not overlap much, in maps each by itself, lowest first.
 
@@ -452,32 +452,41 @@ def lowest_places(
         Of the windows, in pixels.
     number : int, optional
         How many are enough; there may be some more. None: all.
-    like : (ndarray, int)
-        The lowest scores of places among so many windows like these, ascending, if they are
-        known: it saves time.
     """
     if number is not None:
-        scores, windows = like
-        if not windows:
-            part = [(0, band[:, : -(-band.shape[1] // _SAMPLED)]) for _, band in bands]
-            scores = _places_up_to(math.inf, part, shape).scores
-            windows = sum(band.size for _, band in part)
-        wanted = 2 * number * windows // max(sum(band.size for _, band in bands), 1)
-        if wanted < scores.size:
-            found = _places_up_to(float(scores[wanted]), bands, shape)
+        windows = sum(band.size for _, band in bands)
+        share = _SHARE * number * _windows_of_a_place(shape) / max(windows, 1)
+        if share < 1:
+            minima = _minima_of(bands, _quantile(bands, share))
+            scores = np.concatenate([one.scores for one in minima])
+            size = min(_MINIMA * number, scores.size) - 1
+            limit = float(np.partition(scores, size)[size]) if scores.size else -math.inf
+            found = _apart(bands, shape, [one.of(one.scores <= limit) for one in minima])
             if found.rows.size >= number:
                 return found
-    return _places_up_to(math.inf, bands, shape)
+    return _apart(bands, shape, _minima_of(bands, math.inf))
 
 
-def _places_up_to(
-    limit: float, bands: Sequence[tuple[int, NDArray[Any]]], shape: tuple[int, int]
+def _quantile(bands: Sequence[tuple[int, NDArray[Any]]], share: float) -> float:
+    """Return what about such a share of scores is below."""
+    some = np.concatenate([band[::_SAMPLED, ::_SAMPLED].ravel() for _, band in bands])
+    size = int(share * some.size)
+    return float(np.partition(some, size)[size])
+
+
+def _minima_of(bands: Sequence[tuple[int, NDArray[Any]]], limit: float) -> list[Places]:
+    return [minima(np.ascontiguousarray(band), limit) for _, band in bands]
+
+
+def _apart(
+    bands: Sequence[tuple[int, NDArray[Any]]], shape: tuple[int, int], minima: Sequence[Places]
 ) -> Places:
+    """Take of the minima of each map those that do not overlap much with better ones."""
     found = NOWHERE
     rule = PeakRule(math.inf)  # as `locate` has it by default
-    for first, band in bands:
-        search = rule.suppression((band.shape[0], band.shape[1]), shape, band.dtype, limit=limit)
-        search.add(np.ascontiguousarray(band), last=True)
+    for (first, band), candidates in zip(bands, minima, strict=True):
+        search = rule.suppression((band.shape[0], band.shape[1]), shape, band.dtype)
+        search.add_found(candidates, math.inf)
         places = search.finish()
         found = found.and_also(places._replace(rows=places.rows + first))
     return found.of(np.argsort(found.scores, kind="stable"))

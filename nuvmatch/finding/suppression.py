@@ -22,7 +22,8 @@ from .._jit import jit
 # row of them first.
 TieBreaker = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
 
-_EXPECTED = 4096  # candidates of a band: if there are more it is looked through again
+# Candidates of a band that there is room for: if there are more it is looked through again.
+_EXPECTED, _ONE_IN = 4096, 32
 _FARTHEST = 2**60  # rows or columns
 _CELLS = 16  # for each candidate, at most
 _LEAST_CELL = 16  # side of the cells in which neighbours are looked up
@@ -297,14 +298,21 @@ def candidates(
     limit: float,
 ) -> Places:
     """Return the places, first row to look at and the one behind the last, up to a limit."""
-    highest, places = band.dtype.type(limit), np.empty((2, _EXPECTED), np.int64)
+    room = max(_EXPECTED, band.size // _ONE_IN)
+    highest, places = band.dtype.type(limit), np.empty((2, room), np.int64)
     number = find_candidates(above, band, *rows, highest, places)
-    if number > _EXPECTED:
+    if number > room:
         places = np.empty((2, number), np.int64)
         find_candidates(above, band, *rows, highest, places)
     at, cols = places[:, :number]
     scores = np.where(at < 0, above[1, cols], band[np.maximum(at, 0), cols])
     return Places(at, cols, scores.astype(np.float64))
+
+
+def minima(scores: NDArray[np.floating], limit: float) -> Places:
+    """Return places of a map, C-contiguous, that no neighbour undercuts, up to a limit."""
+    nothing = np.full((2, scores.shape[1]), np.nan, scores.dtype)
+    return candidates(nothing, scores, (0, len(scores)), limit)
 
 
 def _most_near(reach: NDArray[np.int64]) -> int:

@@ -188,8 +188,7 @@ class Panel:
             sample = count_windows([scores for _, scores in of_layer])
             size = _ENOUGH * tail_size(sample, self.shape)
             learnt.append((lowest_places(of_layer, self.shape, size), sample))
-        like = [(places.scores, sample) for places, sample in learnt]
-        task = partial(_lowest_of_part, self.shape, like if self.has_decoys else None)
+        task = partial(_lowest_of_part, self.shape, self.has_decoys)
         own = [(NOWHERE, 0)] * len(abouts)
         for i, one in enumerate(ours):
             own = [
@@ -228,24 +227,17 @@ class Panel:
 
 
 def _lowest_of_part(
-    shape: tuple[int, int],
-    like: Sequence[tuple[NDArray[np.float64], int]] | None,
-    corner: tuple[int, int],
-    scores: NDArray[Any],
+    shape: tuple[int, int], has_decoys: bool, corner: tuple[int, int], scores: NDArray[Any]
 ) -> list[tuple[Places, int]]:
     """Find the lowest places in a part of the template's map, layer by layer.
 
-    All of them where there are no decoys' that these are like. Return also how many windows give
-    evidence.
+    All of them where it has no decoys. Return also how many windows give evidence.
     """
     found = []
-    for i, layer in enumerate(layers(scores)):
+    for layer in layers(scores):
         windows = count_windows([layer])
-        if like is None:
-            places = lowest_places([(corner[0], layer)], shape)
-        else:
-            number = 2 * true_size(windows, shape)
-            places = lowest_places([(corner[0], layer)], shape, number, like[i])
+        number = 2 * true_size(windows, shape) if has_decoys else None
+        places = lowest_places([(corner[0], layer)], shape, number)
         found.append((places._replace(cols=places.cols + corner[1]), windows))
     return found
 
