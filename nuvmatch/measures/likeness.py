@@ -8,7 +8,6 @@ from functools import cached_property
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 from .template import Template
 
@@ -96,13 +95,13 @@ def _noise_of(plane: Values, weights: Values) -> float:
 def _explained(one: Values, other: Values) -> Values:
     """Return the squared correlation for shifts of one against the other; 0 where none is told."""
     channels, steps = len(one) // 2, [side // _REACH for side in one.shape[1:]]
-    size = [fft.next_fast_len(side + side // _REACH, real=True) for side in one.shape[1:]]
-    ours, theirs = fft.rfft2(one, size), fft.rfft2(other, size).conj()
+    size = [cv2.getOptimalDFTSize(side + side // _REACH) for side in one.shape[1:]]
+    ours, theirs = np.fft.rfft2(one, size), np.fft.rfft2(other, size).conj()
     shifts = np.ix_(*(np.arange(-step, step + 1) for step in steps))
 
     def common_sums(parts: Spectrum, others: Spectrum) -> Values:
         """Sum products over what both have in common, for each shift."""
-        return np.asarray(fft.irfft2(parts * others, size)[:, shifts[0], shifts[1]])
+        return np.asarray(np.fft.irfft2(parts * others, size)[:, shifts[0], shifts[1]])
 
     greys, squares = slice(1, channels + 1), slice(channels + 1, None)
     number, x, xx, y, yy, xy = (
