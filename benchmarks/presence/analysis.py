@@ -35,6 +35,7 @@ def count_false(rows):
     Of a kind; and, as the kind "all", means over kinds. Errors are standard ones.
     """
     rows = rows[rows["search"].str.startswith("absent")]
+    rows = rows.rename(columns={f"false at {n}": str(n) for n in NOMINAL})
     long = rows.melt(
         ["search", "measure", "kind", "refused"], [str(n) for n in NOMINAL], "nominal", "false"
     ).dropna(subset="false")
@@ -63,10 +64,10 @@ def count_true(rows):
     rows = rows[rows["search"].str.startswith(("present", "copies"))]
     rows = rows.assign(refused=rows["refused"].astype(float))
     table = rows.groupby(["search", "measure", "kind"], sort=False).agg(
-        trials=("kept", "size"),
+        trials=("planted", "size"),
         planted=("planted", "sum"),
         best=("best", "sum"),
-        kept=("kept", "sum"),
+        kept=("kept at 1", "sum"),
         refused=("refused", "mean"),
     )
     table["best"] /= table["planted"]
@@ -102,14 +103,14 @@ def decide(rows, by=()):
     """
     tables = []
     for claim in CLAIMS:
-        claimed = rows["false alarms"] <= claim
-        right = (claimed & rows["right"]).where(rows["case"] == "there", ~claimed)
+        claimed = rows["false_alarms"] <= claim
+        right = (claimed & (rows["best"] == 1)).where(rows["case"] == "there", ~claimed)
         tables.append(rows.assign(claim=claim, decided=right.astype(float)))
     keys = ["way", *by, "measure"]
     shares = pd.concat(tables).pivot_table("decided", [*keys, "claim"], "case", sort=False)
-    of_all = rows.astype({"right": float, "refused": float}).groupby(keys)
-    there = rows[rows["case"] == "there"].astype({"right": float}).groupby(keys)
-    shares["best"] = there["right"].mean().reindex(shares.index.droplevel("claim")).to_numpy()
+    of_all = rows.astype({"refused": float}).groupby(keys)
+    there = rows[rows["case"] == "there"].groupby(keys)
+    shares["best"] = there["best"].mean().reindex(shares.index.droplevel("claim")).to_numpy()
     shares["refused"] = of_all["refused"].mean().reindex(shares.index.droplevel("claim")).to_numpy()
     shares["both"] = (shares["there"] + shares["absent"]) / 2
     return shares.reset_index().rename_axis(columns=None)

@@ -1,9 +1,4 @@
-"""Look for templates that are not there, that are, and that are many times: a row for each.
-
-A row is one search. Of false matches it has how many are as good as each nominal number of
-false alarms asks; of true ones how many were `planted`, how many are among as many `best`
-places, and how many are `kept` at a nominal number of 1.
-"""
+"""Look for templates that are not there, that are, and that are many times: a row for each."""
 
 import math
 import warnings
@@ -23,6 +18,7 @@ from nuvmatch import (
     WindowToPattern,
     find_peaks,
 )
+from nuvmatch.evaluation import PresenceTrial, check_presence
 
 from .. import scenes
 from ..kinds import KINDS, cut
@@ -34,7 +30,7 @@ SMALL = (96, 160)  # pixels a side of small images
 SMALL_SIDE = 24  # of the templates sought there
 NEAR = 1  # pixels from the truth that count as found
 LEAST_MINIMA = 100  # of a map, or ten of them are too large a share
-COPIES, LISTED = 20, 100  # planted, and best places looked at
+COPIES = 20  # planted
 COPIES_EVERY = 4  # so many trials one has copies, a mirrored template, and thresholds
 AUTO_EVERY = 2  # trials: where the template is not; it takes longer than all others together
 
@@ -48,13 +44,12 @@ MEASURES = {
     AUTO: Auto(),
 }
 TOLD = ("nuv", "nuv_adaptive", "ncc2", "mi")  # which threshold lets one false match through
-REFUSALS = ("cannot be told", "cannot decide")
 
 
 def search_all(kind, seed, numbers):
     """Rows of some trials of a kind, each the same whatever else is run."""
     return pd.DataFrame(
-        {"kind": kind, "trial": number, **row}
+        {**row, "kind": kind, "trial": number}
         for number in numbers
         for row in search(make_trial(kind, seed, number))
     )
@@ -128,55 +123,40 @@ def mirrored(template):
 
 def search(trial):
     """Yield a row for each search of a trial."""
-    rng, side = trial.rng, trial.side
-    without = {"absent": retone(trial.other, rng)}
-    with_it = {"present": (retone(trial.one, rng, window(trial.place, side)), [trial.place])}
+    asked = MEASURES | {OWN: own_map}
+    left_out = {"absent": AUTO if trial.number % AUTO_EVERY else None, "copies": OWN}
+    for one in plan(trial):
+        measures = {m: asked[m] for m in asked if m != left_out.get(one.name)}
+        if "mirrored" in one.name:
+            measures = {"nuv": MEASURES["nuv"]}
+        few = not one.places and count_minima(one) < LEAST_MINIMA
+        for row in seek([one], measures):
+            yield row | {"false at 10": np.nan} if few else row
+        if one.name == "absent" and trial.number % COPIES_EVERY == 0:
+            yield from tell_thresholds(one)
+
+
+def plan(trial):
+    """Yield the searches of a trial: where the template is not, and where it is."""
+    rng, template = trial.rng, trial.template
+    absent = retone(trial.other, rng)
+    present = retone(trial.one, rng, window(trial.place, trial.side))
+    yield PresenceTrial(absent, template, name="absent")
+    yield PresenceTrial(present, template, [trial.place], "present")
     again = trial.number % COPIES_EVERY == 0
     if again:
-        planted, places = plant(trial.other, trial.template, rng)
-        with_it["copies"] = retone(planted, rng), places
-    if side == SMALL_SIDE:
-        without |= {f"absent, {small}": crop(without["absent"], small, rng) for small in SMALL}
-    minima = {name: count_minima(trial.template, scene) for name, scene in without.items()}
-    for name, measure in MEASURES.items():
-        matcher = Matcher(trial.template, measure, n_threads=1)
-        about = {"measure": name, "side": side}
-        seldom = name == AUTO and trial.number % AUTO_EVERY
-        for which, scene in without.items():
-            if not (seldom and which == "absent"):
-                found = count_false(matcher, scene, minima[which])
-                yield {**about, "search": which, **found}
-        if again and name in TOLD:
-            null = heeding(matcher.calibrate, without["absent"])[0]
-            score = null.threshold(1) if null.decides else np.nan
-            yield {**about, "search": "threshold", "score": score}
-        for which, (scene, places) in with_it.items():
-            yield {**about, "search": which, **count_true(matcher, scene, places)}
-    matcher = Matcher(trial.template, MEASURES["nuv"], n_threads=1)
-    about = {"measure": OWN, "side": side}
-    for which, scene in without.items():
-        found = count_false(matcher, scene, minima[which], by_own_minima)
-        yield {**about, "search": which, **found}
-    scene, places = with_it["present"]
-    yield {**about, "search": "present", **count_true(matcher, scene, places, by_own_minima)}
-    if again:
-        yield from search_mirrored(trial, without["absent"])
-
-
-def search_mirrored(trial, absent):
-    """Seek a template that equals its mirror images, where it is not and where it is."""
-    template, place = mirrored(trial.template), window(trial.place, trial.side)
-    if template.std() <= scenes.LEAST_CONTRAST:
-        return
-    image = trial.one.copy()
-    image[place] = template
-    scene = retone(image, trial.rng, place)
-    matcher = Matcher(template, MEASURES["nuv"], n_threads=1)
-    about = {"measure": "nuv", "side": trial.side}
-    found = count_false(matcher, absent, count_minima(template, absent))
-    yield {**about, "search": "absent, mirrored", **found}
-    found = count_true(matcher, scene, [trial.place])
-    yield {**about, "search": "present, mirrored", **found}
+        planted, places = plant(trial.other, template, rng)
+        yield PresenceTrial(retone(planted, rng), template, places, "copies")
+    if trial.side == SMALL_SIDE:
+        for small in SMALL:
+            yield PresenceTrial(crop(absent, small, rng), template, name=f"absent, {small}")
+    template, place = mirrored(template), window(trial.place, trial.side)
+    if again and template.std() > scenes.LEAST_CONTRAST:
+        image = trial.one.copy()
+        image[place] = template
+        yield PresenceTrial(absent, template, name="absent, mirrored")
+        scene = retone(image, rng, place)
+        yield PresenceTrial(scene, template, [trial.place], "present, mirrored")
 
 
 def crop(image, side, rng):
@@ -184,60 +164,34 @@ def crop(image, side, rng):
     return np.ascontiguousarray(image[row : row + side, col : col + side])
 
 
-# Judging.
+def own_map(image, template):
+    """Map of which what chance shows is learnt from the map itself, not from decoys."""
+    return Matcher(template, MEASURES["nuv"], n_threads=1).score_map(image, fill_value=math.nan)
 
 
-def locate(matcher, scene, **options):
-    """Return matches, and whether a warning says that nothing can be told of them."""
-    return heeding(matcher.locate, scene, **options)
+def seek(trials, measures):
+    """Yield what `check_presence` tells of each search."""
+    with warnings.catch_warnings(action="ignore"):  # rows say what was refused
+        found = check_presence(trials, measures, nominal=NOMINAL, near=NEAR, n_threads=1)
+    for row in found.rows:
+        side = len(trials[row["trial"]].template)
+        row |= {"search": row["name"], "side": side, "refused": row["refused"] != ""}
+        if row["planted"] == 1:
+            row["kept at 1"] = min(row["kept at 1"], row["best"])  # found, and at the best place
+        yield row
 
 
-def by_own_minima(matcher, scene, **options):
-    """The same, but what chance shows is learnt from the map itself, not from decoys."""
-    scores = matcher.score_map(scene, fill_value=math.nan)
-    return heeding(find_peaks, scores, matcher.shape, **options)
-
-
-def heeding(function, *arguments, **options):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = function(*arguments, **options)
-    return result, any(words in str(one.message) for one in caught for words in REFUSALS)
-
-
-def count_minima(template, scene):
+def count_minima(trial):
     """How many places chance has; by which measure matters little."""
-    scores = Matcher(template, "ncc2", n_threads=1).score_map(scene, fill_value=math.nan)
-    return len(find_peaks(scores, template.shape, threshold=math.inf))
+    scores = Matcher(trial.template, "ncc2", n_threads=1).score_map(trial.image, fill_value=np.nan)
+    return len(find_peaks(scores, trial.template.shape, threshold=math.inf))
 
 
-def count_false(matcher, scene, minima, find=locate):
-    """Search where the template is not: how many matches there are at each nominal number."""
-    matches, refused = find(matcher, scene, false_alarms=max(NOMINAL))
-    alarms = np.array([match.false_alarms for match in matches])
-    counts = {str(nominal): int((alarms <= nominal).sum()) for nominal in NOMINAL}
-    if minima < LEAST_MINIMA:
-        counts["10"] = np.nan
-    return {**counts, "minima": minima, "refused": refused, "score": best_score(matches)}
-
-
-def count_true(matcher, scene, places, find=locate):
-    """Search where the template is."""
-    number = 1 if len(places) == 1 else LISTED
-    matches, refused = find(matcher, scene, false_alarms=math.inf, max_matches=number)
-    kept = [match for match in matches if match.false_alarms <= 1]
-    best = hits(places, matches[: len(places)])
-    found = {"planted": len(places), "best": best, "kept": hits(places, kept)}
-    return found | {"refused": refused, "score": best_score(matches)}
-
-
-def best_score(matches):
-    return matches[0].score if matches else np.nan
-
-
-def hits(places, matches):
-    """How many of the places have a match."""
-    return sum(
-        any(max(abs(match.row - row), abs(match.col - col)) <= NEAR for match in matches)
-        for row, col in places
-    )
+def tell_thresholds(trial):
+    """Yield up to which score one false match is to be expected."""
+    for name in TOLD:
+        with warnings.catch_warnings(action="ignore"):  # a null that does not decide says it too
+            null = Matcher(trial.template, MEASURES[name], n_threads=1).calibrate(trial.image)
+        score = null.threshold(1) if null.decides else np.nan
+        side = len(trial.template)
+        yield {"measure": name, "side": side, "search": "threshold", "score": score}

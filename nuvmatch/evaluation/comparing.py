@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,19 +15,16 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._progress import Tell, telling
 from ..matcher import Matcher
-from ..measures import MeasureLike, as_measure, name_of
+from .asking import Asked, ByMeasure, as_measures, check_map, windows_of
 from .significance import holm, paired_difference, rate_interval
 from .trials import Trial, cut_trials, judge
-
-# A measure, the name of one, or what makes a map, lower is better, of an image and a template.
-Asked = MeasureLike | Callable[[Any, Any], Any]
 
 # What a callable's mean AUC must be below, over so many trials, to look like a similarity.
 _UPSIDE_DOWN, _SEVERAL = 0.2, 3
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ByMeasure):
     """What `compare` has found.
 
     Attributes
@@ -38,17 +35,6 @@ class Comparison:
         preparing the template and of the map, and `refused`, what a measure said that did not
         take the template, or "".
     """
-
-    rows: tuple[dict[str, Any], ...]
-
-    @property
-    def measures(self) -> list[str]:
-        """Names of the measures, in the order in which they were asked for."""
-        return list(dict.fromkeys(row["measure"] for row in self.rows))
-
-    def of(self, measure: str) -> list[dict[str, Any]]:
-        """Return the rows of one measure."""
-        return [row for row in self.rows if row["measure"] == measure]
 
     def table(self) -> list[dict[str, Any]]:
         """Return a row for each measure.
@@ -138,20 +124,6 @@ class Comparison:
             raise ValueError(f"of {measure} a pair, trial and side are there twice")
         return hits
 
-    def to_dataframe(self) -> Any:
-        """Return the table as a pandas DataFrame.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("tables need pandas: pip install pandas") from error
-        return pd.DataFrame(self.table())
-
     def roc(self, measure: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return shares of wrong windows that pass, and of right ones that do with no more.
 
@@ -230,7 +202,7 @@ def compare(
     >>> [(row["measure"], row["rate"]) for row in found.table()]
     [('nuv', 1.0), ('ncc', 0.0)]
     """
-    pairs, asked = _checked_pairs(pairs), _named(measures)
+    pairs, asked = _checked_pairs(pairs), as_measures(measures)
     trials, near = _checks.as_integer(trials, "trials", 1), _checks.as_integer(near, "near", 0)
     noise = _checks.as_number(noise, "noise", 0, sys.float_info.max)
     of_sides: Any = [sides] if np.ndim(sides) == 0 else sides
@@ -289,37 +261,12 @@ def _checked_pairs(pairs: Any) -> list[tuple[str, Any]]:
     return named
 
 
-def _named(measures: Any) -> dict[str, Any]:
-    """Take measures by names: those of their own, or those given."""
-    if isinstance(measures, str) or not isinstance(measures, Iterable):
-        raise TypeError(f"measures is {measures!r}; it must be a sequence of measures, or a dict")
-    given = measures.items() if isinstance(measures, Mapping) else [(None, m) for m in measures]
-    named: dict[str, Any] = {}
-    for name, measure in given:
-        own = measure
-        if isinstance(measure, str) or hasattr(measure, "prepare"):
-            own = as_measure(measure)
-        elif not callable(measure):
-            raise TypeError(
-                f"{measure!r} is no measure; it must be one, the name of one, or a callable that "
-                "makes a map of an image and a template"
-            )
-        if name is None:
-            name = name_of(own) if hasattr(own, "prepare") else getattr(own, "__name__", str(own))
-        if name in named:
-            raise ValueError(f"{name} is there twice; a dict gives measures names of their own")
-        named[name] = own
-    if not named:
-        raise ValueError("there is no measure to compare")
-    return named
-
-
 def _ask(
     trial: Trial, measures: Mapping[str, Any], near: int, n_threads: int | None
 ) -> list[dict[str, Any]]:
     """Seek the template of a trial by each measure."""
     shape = np.shape(trial.template)[:2]
-    windows = [a - b + 1 for a, b in zip(np.shape(trial.image)[:2], shape, strict=True)]
+    windows = windows_of(trial.image, trial.template)
     rows = []
     for name, measure in measures.items():
         started, refused = time.perf_counter(), ""
@@ -333,10 +280,7 @@ def _ask(
         except ValueError as error:
             refused = str(error)
         taken = time.perf_counter() - started
-        if np.shape(scores) != tuple(windows):
-            raise ValueError(
-                f"{name} has made a map of shape {np.shape(scores)}; it must be {tuple(windows)}"
-            )
+        check_map(name, scores, windows)
         found = judge(scores, trial.row, trial.col, (shape[0], shape[1]), near=near)
         about = {"measure": name, **asdict(found)}
         rows.append(about | {"ms": 1000 * taken, "refused": refused})

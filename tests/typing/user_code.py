@@ -82,6 +82,8 @@ class DifferenceScorer(Scorer):
 
 locate(scene, template, Difference())
 nuvmatch.evaluation.compare([(scene, tones.Gamma(1, 3))], ["nuv", Difference()])
+trial = nuvmatch.evaluation.PresenceTrial(scene, template, [(3, 4)])
+nuvmatch.evaluation.check_presence([trial], {"mine": Difference()}, nominal=[1])
 
 screen = PIL.Image.open("screen.png")
 assert_type(compat.locate_on(screen, "icon.png", measure="nuv").center, tuple[int, int])
