@@ -220,6 +220,7 @@ def test_the_table_becomes_a_dataframe():
         ([(IMAGE, IMAGE)], [3], {}, "3 is no measure"),
         ([(IMAGE, IMAGE)], ["nuvv"], {}, "nuvv"),
         ([(IMAGE, IMAGE)], ["nuv"], {"trials": 0}, "trials is 0"),
+        ([(IMAGE, IMAGE)], ["nuv"], {"n_threads": 0}, "n_threads is 0"),
         ([(IMAGE, IMAGE)], ["nuv"], {"sides": [200]}, "200 pixels cannot be cut"),
         ([(IMAGE, IMAGE)], ["nuv"], {"sides": "24"}, "a side"),
         ([(IMAGE, IMAGE)], ["nuv"], {"sides": []}, "sides is"),

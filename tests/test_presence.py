@@ -223,7 +223,12 @@ TRIAL = PresenceTrial(noise(10, 40), TEMPLATE)
         ([TRIAL, (TEMPLATE, TEMPLATE)], {}, "trial 1 is of type tuple"),
         ([PresenceTrial(TEMPLATE, noise(0, 13))], {}, "trial 0: the template of shape .13, 13. is"),
         ([PresenceTrial(None, TEMPLATE)], {}, "the image of trial 0 is None"),
-        ([PresenceTrial(noise(0), TEMPLATE, (3, 4))], {}, "a place of trial 0 is 3; it must be"),
+        (
+            [PresenceTrial(noise(0), TEMPLATE, (3, 4))],
+            {},
+            r"places of trial 0 is \(3, 4\); it must",
+        ),
+        ([PresenceTrial(noise(0), TEMPLATE, 5)], {}, "places of trial 0 is 5"),
         ([PresenceTrial(noise(0, 40), TEMPLATE, [(3, 29)])], {}, r"\(3, 29\).*shape \(29, 29\)"),
         ([PresenceTrial(noise(0, 40), TEMPLATE, [(-1, 3)])], {}, r"a place of trial 0 is \(-1, 3"),
         ([PresenceTrial(noise(0, 40), TEMPLATE, [(3, 3), (3, 3)])], {}, "each once"),

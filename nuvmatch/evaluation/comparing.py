@@ -210,6 +210,8 @@ def compare(
     if not sides or len(set(sides)) < len(sides):
         raise ValueError(f"sides is {sides}; it must be one or more, each once")
     seed = _checks.as_integer(seed, "seed", 0)
+    if n_threads is not None:
+        n_threads = _checks.as_integer(n_threads, "n_threads", 1)
     rows: list[dict[str, Any]] = []
     seen: Counter[tuple[str, int]] = Counter()
     with telling(progress) as counted:

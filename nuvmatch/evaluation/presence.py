@@ -107,8 +107,8 @@ def check_presence(
     measures : sequence, or dict by name
         Measures, names of them, or callables that are given the image and the template and return
         a map: of dissimilarities, indexed by the window's top-left pixel, NaN being no evidence.
-        Of a callable what chance shows is learnt from the map's own minima, as
-        `nuvmatch.find_peaks` does it. A ValueError of any counts as refused.
+        Of a callable what chance shows is learnt from the map's own minima, of which few may be
+        true, as `nuvmatch.find_peaks` does it. A ValueError of any counts as refused.
     nominal : sequence of float
         Numbers of false alarms to allow, above 0.
     near : int
@@ -201,21 +201,19 @@ def _checked(trial: Any, name: str) -> PresenceTrial:
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
     windows = windows_of(image, template)
-    places = []
-    for place in trial.places:
-        try:
-            row, col = place
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"a place of {name} is {place!r}; it must be (row, col), in a sequence of all"
-            ) from None
+    try:
+        places = [(row, col) for row, col in trial.places]
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"places of {name} is {trial.places!r}; it must be [(row, col), ..]"
+        ) from None
+    for row, col in places:
         row, col = _checks.as_integer(row, "a row"), _checks.as_integer(col, "a column")
-        if not (0 <= row < windows[0] and 0 <= col < windows[1]) or (row, col) in places:
+        if not (0 <= row < windows[0] and 0 <= col < windows[1]) or places.count((row, col)) > 1:
             raise ValueError(
                 f"a place of {name} is {(row, col)}; it must be one of a score map of shape "
                 f"{windows}, each once"
             )
-        places.append((row, col))
     return replace(trial, places=places)
 
 
