@@ -28,8 +28,9 @@ def tabulate(trials, compared, counted):
 
 
 def count(counted):
-    """False matches of a search on average, by kind of image and over all."""
+    """False matches of a search on average, and shares kept, by kind of image and over all."""
     named = [f"at {nominal:g}" for nominal in NOMINAL]
+    named += ["best", *(f"kept at {nominal:g}" for nominal in chance.KEPT)]
     by_kind = counted.groupby(["way", "kind"], sort=False)[named].mean().reset_index()
     over_all = by_kind.groupby("way", sort=False)[named].mean().reset_index().assign(kind="mean")
     return pd.concat([by_kind, over_all[by_kind.columns]]).sort_values(

@@ -17,13 +17,14 @@ from ..engine import Image
 from ..finding import Chance, Null, PeakRule, logs_of, numbers_of
 from ..matcher import Matcher
 from ..measures.bands import Source
+from ..measures.likeness import Look
 from ..measures.template import Template
 from ..results import Match
 from .noise import noise_floor
 from .polish import polish
 from .poses import Axis, Values, inside, reaches, uprights
 from .pyramid import Pyramid, Scene
-from .refine import seek
+from .refine import distinct, seek
 from .space import NOTHING, WHATEVER_POSE, Found, Space, ordered
 from .sweep import poses_of
 from .symmetry import is_turned
@@ -33,6 +34,8 @@ _WORK = 4e6  # windows of all poses, that are soon looked at at the coarsest lev
 _PIXELS = 4  # that a template must have left at the smallest scale
 _FINE = 0.5  # degrees, by which it is seen whether a template fits
 _OF_CHANCE = 48  # matches wanted of all decoys together: enough to know what chance shows
+_AHEAD = 0.75  # of the next best score elsewhere: what scores less stands out from the rest
+_FINE_ENOUGH = 2.0  # times smaller, or less: a closer look finds nothing more (benchmarks.poses)
 _FAR_BETTER = 0.5  # of a decoy's score: what scores less where the decoy is has drawn it there
 
 
@@ -92,22 +95,29 @@ class Posed:
             return PosedHits(self, space, corner, NOTHING, None, sought, rule)
         space.progress = progress
         learns = rule.false_alarms is not None and null is None
-        progress.expect(space.parts * (2 + len(self._decoys) if learns else 1))
-        factor = self._factor(space)
-        chance = None
+        searches = 2 + len(self._decoys) if learns else 1
+        progress.expect(space.parts * searches)
+        looks = self._looks(space)
         if null is not None:
             null.check(self.matcher.shape, self.matcher._name, self.matcher._template.digest)
             null.warn_if_undecided()
-        if rule.false_alarms is not None:
-            chance = Chance(null or self._learn([space]), self._windows(space, factor))
+        chance = None if null is None else Chance(null, self._windows(space, looks[-1]))
         most, wanted = self._room(extent), _AT_FIRST if number is None else number
+        found = self._seek(space, looks[:1], min(wanted, most))
+        if self._stands_out(space, found):
+            looks = looks[:1]
+        elif len(looks) > 1:
+            progress.expect(space.parts * searches)
+            found = self._seek(space, looks[1:], min(wanted, most), before=found)
+        if learns:
+            chance = Chance(self._learn([space], looks), self._windows(space, looks[-1]))
         while True:
-            found = self._seek(space, factor, min(wanted, most))
             hits = PosedHits(self, space, corner, found, chance, sought, rule)
             hits.whole = bool(wanted >= most or space.most_together(hits.passing) < wanted)
             if hits.whole or number is not None:
                 return hits
             wanted *= _AGAIN
+            found = self._seek(space, looks, min(wanted, most))
 
     def space(self, image: Image) -> Space:
         """Return what is searched of an image, or of a part of one."""
@@ -119,14 +129,29 @@ class Posed:
     def _seek(
         self,
         space: Space,
-        factor: float,
+        looks: Sequence[float],
         wanted: int,
+        *,
+        before: Found = NOTHING,
         decoy: int | None = None,
         apart: float | None = None,
     ) -> Found:
-        """Find the best poses, of a decoy if it is given, as `refine.seek` does."""
-        parts = space.over(self, partial(_seek_there, factor, wanted, decoy, apart))
-        return ordered(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        """Find the best poses, of a decoy if it is given, as `refine.seek` does.
+
+        Each look at the scene begins as much smaller as it says; what was found `before` is
+        kept. What several looks have found is put together.
+        """
+        found = [before]
+        for factor in looks:
+            found += space.over(self, partial(_seek_there, factor, wanted, decoy, apart))
+        every = ordered(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        several = len(looks) > 1 or before is not NOTHING
+        return distinct(self._pyramid.full, space, every) if several else every
+
+    def _stands_out(self, space: Space, found: Found) -> bool:
+        """Whether the best places, as many as there may be, score far better than all others."""
+        scores = space.apart(found, self._reach, WHATEVER_POSE).scores
+        return bool((scores[:-1] <= _AHEAD * scores[1:]).any())
 
     def _check_room(self, region: Any, extent: tuple[int, int]) -> None:
         """Refuse an image or a region that holds the template in none of the poses."""
@@ -147,28 +172,32 @@ class Posed:
         smallest = math.prod(self.matcher.shape) * math.exp(2 * self._scales.low)
         return max(round(math.prod(extent) / smallest), 1)
 
-    def _factor(self, space: Space) -> float:
-        """Choose how coarse to begin: no more than there is work to save."""
+    def _looks(self, space: Space) -> list[float]:
+        """Choose how coarse to begin, no more than there is work to save; then look again."""
         factors = self._pyramid.factors() if self._coarse else [1.0]
         for factor in factors:
             poses = poses_of(space, self._pyramid.full.radius / factor)
             sides = uprights(poses, space.scene.shape) / factor
             if sides.prod(axis=1).sum() <= _WORK:
-                return factor
-        return factors[-1]
+                break
+        return [factor] if factor <= _FINE_ENOUGH else [factor, factor / math.sqrt(2)]
 
     def calibrate(self, images: Sequence[ArrayLike], image_mask: ArrayLike | None) -> Null:
         """Learn what chance shows of all poses in images, for any number of others like them."""
         prepared = [self.matcher._prepare(one, image_mask, None, (1, 1))[0] for one in images]
         return self._learn([self.space(image) for image in prepared])
 
-    def _learn(self, spaces: Sequence[Space]) -> Null:
-        """Learn what chance shows of all poses: what decoys score, or the images' own poses."""
+    def _learn(self, spaces: Sequence[Space], looks: Sequence[float] | None = None) -> Null:
+        """Learn what chance shows of all poses: what decoys score, or the images' own poses.
+
+        Decoys are looked at as the template is, or as closely as it may be.
+        """
+        searches = [(space, looks or self._looks(space)) for space in spaces]
         null = None
         if self._decoys:
-            null = self._law([self._of_decoys(space) for space in spaces], len(self._decoys))
+            null = self._law([self._of_decoys(*one) for one in searches], len(self._decoys))
         if null is None or not null.decides:
-            null = self._law([self._of_its_own(space) for space in spaces], 0)
+            null = self._law([self._of_its_own(*one) for one in searches], 0)
             if null.decides:
                 warn(
                     "the template is like its mirror images, and itself shifted, all turned, which "
@@ -178,20 +207,19 @@ class Posed:
         null.warn_if_undecided()
         return null
 
-    def _of_decoys(self, space: Space) -> tuple[Found, int]:
+    def _of_decoys(self, space: Space, looks: Sequence[float]) -> tuple[Found, int]:
         """Return the best poses of decoys that are drawn nowhere, and the number of windows."""
-        factor, number = self._factor(space), len(self._decoys)
+        number = len(self._decoys)
         each = -(-_OF_CHANCE // number)
-        parts = [self._seek(space, factor, each, decoy) for decoy in range(number)]
+        parts = [self._seek(space, looks, each, decoy=decoy) for decoy in range(number)]
         found = Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-        own = self._seek(space, factor, _AT_FIRST)
-        return found.of(~_drawn(found, own, self._reach)), self._windows(space, factor)
+        own = self._seek(space, looks, _AT_FIRST)
+        return found.of(~_drawn(found, own, self._reach)), self._windows(space, looks[-1])
 
-    def _of_its_own(self, space: Space) -> tuple[Found, int]:
+    def _of_its_own(self, space: Space, looks: Sequence[float]) -> tuple[Found, int]:
         """Return the template's best poses; what is there is in several, of which one counts."""
-        factor = self._factor(space)
-        found = self._seek(space, factor, _OF_CHANCE, apart=self._reach)
-        return space.apart(found, self._reach, WHATEVER_POSE), self._windows(space, factor)
+        found = self._seek(space, looks, _OF_CHANCE, apart=self._reach)
+        return space.apart(found, self._reach, WHATEVER_POSE), self._windows(space, looks[-1])
 
     @property
     def _reach(self) -> float:
@@ -213,10 +241,14 @@ class Posed:
 
     @cached_property
     def _decoys(self) -> list[Pyramid]:
-        """Decoys at each resolution: mirror images, or if these are the template turned, shifts."""
+        """Decoys at each resolution: mirror images, or if these are the template turned, shifts.
+
+        None of lines and edges: images have more of these than of any shift of them.
+        """
         template, measure = self.matcher._template, self.matcher.measure
         decoys = self._not_turned(template.mirror_images())
-        decoys = decoys or self._not_turned(template.shifted_images())
+        if not decoys and Look(template).stands_out:
+            decoys = self._not_turned(template.shifted_images())
         with silence():
             return [Pyramid(image, measure, measure.prepare(image)) for image in decoys]
 

@@ -43,10 +43,10 @@ def seek(levels: list[Level], space: Space, wanted: int, apart: float | None = N
         found = space.apart(found, apart, WHATEVER_POSE, kept[0])
     middle = levels[min(1, len(levels) - 1)]
     found = _climb(middle, space, found, space.steps(coarse), _ROUNDS[0])
-    found = _distinct(middle, space, found, kept[1])
+    found = distinct(middle, space, found, kept[1])
     if middle is not full:
         found = _best_shifts(full, space, _polished(middle, space, found, ON_THE_WAY))
-    found = _distinct(full, space, found, kept[2])
+    found = distinct(full, space, found, kept[2])
     step, log_step = (2 * one for one in space.steps(full))
     found = _climb(full, space, found, (step, log_step), _ROUNDS[1])
     while step > space.angles.spacing or log_step > space.scales.spacing:
@@ -56,7 +56,7 @@ def seek(levels: list[Level], space: Space, wanted: int, apart: float | None = N
     return found.of(inside(found.poses, space.shape, space.scene.shape, 0.5))
 
 
-def _distinct(level: Level, space: Space, found: Found, enough: int) -> Found:
+def distinct(level: Level, space: Space, found: Found, enough: int | None = None) -> Found:
     """Keep the best of what is all but the same pose at a level."""
     step, log_step = space.steps(level)
     found = found.of(np.isfinite(found.scores))

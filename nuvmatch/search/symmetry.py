@@ -7,12 +7,13 @@ import numpy as np
 from .._checks import silence
 from ..engine import prepare
 from ..measures import Measure
+from ..measures.base import Scorer
 from ..measures.template import Template
 from .poses import Axis, Values
 from .pyramid import Scene, shrink_template
 
 _SIDE = 24  # pixels that both are looked at in
-_ALIKE = 0.05  # score up to which they are the same but for rounding and edges
+_ALIKE = 0.05  # so much more than its own score they are the same, but for rounding and edges
 _STEP = 3.0  # degrees
 
 
@@ -31,22 +32,31 @@ def is_turned(one: Template, other: Template, measure: Measure, angles: Axis) ->
             scorer = measure.prepare(Template.of(pixels, disc & small[0].mask))
     except ValueError:  # nothing is there to tell them apart by
         return True
-    turns = _between(angles)
-    poses = np.zeros((turns.size, 4))
-    poses[:, :2], poses[:, 2] = (np.array(shape) - 1) / 2, turns
-    scene = Scene(prepare(small[1].planes, None, disc.size))
+    # A template that is noisy, or is compared by bins of its image, does not score 0 itself.
+    alike = _scores(scorer, small[0], np.zeros(1))[0] + _ALIKE
+    return bool((_scores(scorer, small[1], _between(angles)) <= alike).any())
+
+
+def _scores(scorer: Scorer, template: Template, angles: Values) -> Values:
+    """Score a template turned by some angles; NaN where there is no evidence."""
+    shape = template.mask.shape
+    poses = np.zeros((angles.size, 4))
+    poses[:, :2], poses[:, 2] = (np.array(shape) - 1) / 2, angles
+    scene = Scene(prepare(template.planes, None, template.mask.size))
     turned, _ = scene.at(0).upright(poses, np.ones(2), (shape[0], shape[1]))
     scores = np.empty((1, turned.shape[1] - shape[1] + 1))
     scorer.fill(scene.image_of(turned, None), scores, 1)
-    own = scores[0, :: shape[1]]
-    return bool((own[~np.isnan(own)] <= _ALIKE).any())
+    return scores[0, :: shape[1]]
 
 
 def _between(angles: Axis) -> Values:
-    """Return by how much two of some angles differ, in steps that are fine enough."""
+    """Return by how much two of some angles differ, in steps that are fine enough.
+
+    Right angles among them: turned by these even what is fine as noise is just the same.
+    """
     grid = angles.grid(_STEP)
     if angles.free:
-        return grid
+        return np.append(grid, (0.0, 90.0, 180.0, 270.0))
     return np.unique(np.rint(angles.apart(grid[:, None], grid) / _STEP)) * _STEP
 
 

@@ -3,6 +3,7 @@
 import math
 import pickle
 from functools import cache
+from pathlib import Path
 
 import naive
 import numpy as np
@@ -360,6 +361,41 @@ def test_false_alarms_tell_what_is_there_from_what_is_not():
     assert not search.locate(other, false_alarms=0.01)
     (best,) = search.locate(other, false_alarms=math.inf, max_matches=1)
     assert 0.02 < best.false_alarms < 50
+
+
+@pytest.mark.parametrize("measure", ["nuv", "mi"])
+def test_what_is_fine_as_noise_is_believed_at_any_angle(measure):
+    """Mirrored twice it is itself, turned by half: that is no decoy, it would be found as well."""
+    image = noise(90, 100)
+    (found,) = Search(image[30:50, 40:60], measure, angles=(0, 90, 180, 270)).locate(
+        np.rot90(image, 2) // 2, false_alarms=1e-6
+    )
+    assert (found.row, found.col, found.angle % 360) == (40, 40, 180)
+
+
+def test_an_edge_is_not_told_by_shifts_of_it():
+    """They are no edges, or elsewhere: images have many more edges than chance shows of these."""
+    across = np.linspace(-3, 3, 24)
+    edge = np.rint(127 * (1 + np.tanh(across)))[:, None].repeat(24, axis=1).astype(np.uint8)
+    search = Search(edge + noise(24, 24) // 64, angles="all")
+    with pytest.warns(UserWarning, match="is like its mirror images"):
+        search.locate(pattern(260), false_alarms=1)
+
+
+def test_what_does_not_stand_out_is_looked_for_more_closely():
+    """Of tones solarised averages are not the tones of averages: small it looks like nothing."""
+    scenes = Path(__file__).parents[2] / "samples" / "scenes"
+    scene = nv.io.read_image(scenes / "camera_solarised.png")
+    template = nv.io.read_image(scenes.parent / "templates" / "camera.png")
+    search = Search(template, angles="all")
+    (best,) = search.locate(scene)
+    assert (best.row, best.col) == (130, 254)
+    assert abs(best.angle) < 1
+    (believed,) = search.locate(scene, false_alarms=1e-6)
+    assert_allclose(believed.center, best.center, atol=0.1)
+    null = search.calibrate(scene)
+    (again,) = search.locate(scene, null=null, false_alarms=1e-6)
+    assert_allclose(again.center, best.center, atol=0.1)
 
 
 STROKES = {"6": "afgedc", "8": "abcdefg"}

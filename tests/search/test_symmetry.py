@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from nuvmatch import NUV
+from nuvmatch import MI, NCC, NUV
 from nuvmatch.measures.template import Template
 from nuvmatch.search.poses import as_angles
 from nuvmatch.search.symmetry import is_turned
@@ -47,3 +47,13 @@ def test_a_disc_says_nothing():
     corner = disc.copy()
     corner[0, 0] = 7  # beyond all that turns within it
     assert is_like(corner, corner[:, ::-1], "all")
+
+
+@pytest.mark.parametrize("measure", [NUV(), MI(), NCC(squared=True)])
+@pytest.mark.parametrize("angles", ["all", (0, 90, 180, 270)])
+def test_of_noise_half_a_turn_is_recognised(measure, angles):
+    """Between right angles nothing is left of it; and it does not score 0 by most measures."""
+    greys = np.random.default_rng(3).integers(0, 256, (24, 24), dtype=np.uint8)
+    template = Template.of(greys, None)
+    assert is_turned(Template.of(greys[::-1, ::-1], None), template, measure, as_angles(angles))
+    assert not is_turned(Template.of(greys[:, ::-1], None), template, measure, as_angles(angles))
