@@ -44,29 +44,35 @@ def is_there(match, row, col):
 def measure_times():
     """Seconds of whole searches, templates made ready beforehand: the median of some."""
     small = cv2.resize(photograph("astronaut"), (512, 512))
+    other = cv2.resize(photograph("coffee"), (512, 512))
     large = cv2.resize(photograph("astronaut"), (1920, 1080))
     part = small[200:248, 210:258]
     parts = [large[100 + i * 100 :, 200 + i * 150 :][:48, :48] for i in range(5)]
     few = {"angles": np.linspace(-22.5, 22.5, 10), "scales": np.geomspace(0.8, 1.25, 9)}
+    any_angle, listed = {"angles": "all"}, {"angles": range(360)}
+    told = {"false_alarms": 1}
     return pd.DataFrame(
-        {"searched": name, "threads": threads, "s": median_time(sought, image, threads, poses)}
-        for name, sought, image, threads, poses in (
-            ("any angle, 512 x 512", part, small, 1, {"angles": "all"}),
-            ("360 angles, 512 x 512", part, small, 1, {"angles": range(360)}),
+        {"searched": name, "threads": threads, "s": median_time(*how, threads, poses, asked)}
+        for name, *how, threads, poses, asked in (
+            ("any angle, 512 x 512", part, small, 1, any_angle, {}),
+            ("the same where it is not", part, other, 1, any_angle, {}),
+            ("any angle, 512 x 512, false alarms", part, small, 1, any_angle, told),
+            ("the same where it is not", part, other, 1, any_angle, told),
+            ("360 angles, 512 x 512", part, small, 1, listed, {}),
             ("any angle, scales .8-1.25, 512 x 512", part, small, 1,
-             {"angles": "all", "scales": (0.8, 1.25)}),
-            ("10 angles x 9 scales x 5 templates, 1080 x 1920", parts, large, 2, few),
+             any_angle | {"scales": (0.8, 1.25)}, {}),
+            ("10 angles x 9 scales x 5 templates, 1080 x 1920", parts, large, 2, few, {}),
         )
     )  # fmt: skip
 
 
-def median_time(sought, image, threads, poses):
+def median_time(sought, image, threads, poses, asked):
     cv2.setNumThreads(threads)
     search = Search(sought, n_threads=threads, **poses)
-    search.locate(image)  # plans
+    search.locate(image, **asked)  # plans
     times = []
     for _ in range(REPEATS):
         started = time.perf_counter()
-        search.locate(image)
+        search.locate(image, **asked)
         times.append(time.perf_counter() - started)
     return float(np.median(times))

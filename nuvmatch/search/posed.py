@@ -104,7 +104,7 @@ class Posed:
         chance = None if null is None else Chance(null, self._windows(space, looks[-1]))
         most, wanted = self._room(extent), _AT_FIRST if number is None else number
         found = self._seek(space, looks[:1], min(wanted, most))
-        if self._stands_out(space, found):
+        if self._stands_out(space, found, wanted):
             looks = looks[:1]
         elif len(looks) > 1:
             progress.expect(space.parts * searches)
@@ -148,9 +148,9 @@ class Posed:
         several = len(looks) > 1 or before is not NOTHING
         return distinct(self._pyramid.full, space, every) if several else every
 
-    def _stands_out(self, space: Space, found: Found) -> bool:
-        """Whether the best places, as many as there may be, score far better than all others."""
-        scores = space.apart(found, self._reach, WHATEVER_POSE).scores
+    def _stands_out(self, space: Space, found: Found, wanted: int) -> bool:
+        """Whether some of the best places, no more than wanted, score far better than others."""
+        scores = space.apart(found, self._reach, WHATEVER_POSE, wanted + 1).scores
         return bool((scores[:-1] <= _AHEAD * scores[1:]).any())
 
     def _check_room(self, region: Any, extent: tuple[int, int]) -> None:
