@@ -54,6 +54,12 @@ def expand(names: Iterable[str | os.PathLike[str]]) -> list[str]:
     return found
 
 
+def expand_rivals(names: Iterable[str | os.PathLike[str]], templates: Sequence[str]) -> list[str]:
+    """Expand look-alikes; what is sought is none, though a folder or a pattern may hold it."""
+    sought = {Path(path).resolve() for path in templates}
+    return [path for path in expand(names) if Path(path).resolve() not in sought]
+
+
 class Pattern(NamedTuple):
     """A template, and which greys its file says are none."""
 

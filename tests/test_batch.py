@@ -111,6 +111,22 @@ def test_rows_are_the_matches_of_search_and_one_where_nothing_is_found(out, n_wo
     assert summary._replace(seconds=0.0) == Summary(4, 3, 1, 0, 0, 0.0, {})
 
 
+@pytest.mark.parametrize("rivals", ["twin.png", ["[ft]*.png"]])
+def test_rivals_take_places_and_have_no_rows(rivals):
+    """What is sought is none, though a pattern may name it."""
+    twin = FIRST // 2 + GREYS[-2, :9, :10] // 2
+    scene = planted(0, [(twin, 3, 4), (FIRST, 20, 25)])
+    for name, image in {"twin.png": twin, "scene.png": scene}.items():
+        io.write_picture(name, image)
+    assert [m.row for m in nuvmatch.locate(scene, FIRST, threshold=0.7)] == [20, 3]
+    locate_in_files("scene.png", BOTH[0], "found.csv", rivals=rivals, threshold=0.7, n_workers=1)
+    search = nuvmatch.Search({BOTH[0]: FIRST, "twin": twin}, rivals=["twin"])
+    assert rows_of("found.csv") == expected("scene.png", search.locate(scene, threshold=0.7))
+    assert [row["row"] for row in rows_of("found.csv")] == [20]
+    with pytest.raises(ValueError, match="is of a run with other settings"):
+        locate_in_files("scene.png", BOTH[0], "found.csv", threshold=0.7, n_workers=1)
+
+
 def test_without_limits_each_scene_has_its_best_place_with_its_false_alarms():
     locate_in_files("scenes/*.png", BOTH[0], "found.csv", n_workers=1)
     rows = []

@@ -6,8 +6,9 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from ..scenes import (
     Pattern,
     Seeker,
     expand,
+    expand_rivals,
     limits,
     read_mask,
     read_templates,
@@ -59,6 +61,7 @@ def locate_in_files(
     out: File,
     measure: str | Measure = "nuv",
     *,
+    rivals: File | Iterable[File] = (),
     mask: File | None = None,
     image_mask: File | None = None,
     nodata: float | Sequence[float] | None = None,
@@ -99,6 +102,8 @@ def locate_in_files(
         The table: .parquet (needs pyarrow), .csv or .jsonl.
     measure : str or Measure
         As for `Search`. One of your own is known again by its repr.
+    rivals : path, str, or iterable of these
+        Files likewise of look-alikes, which compete for places and have no rows.
     mask, image_mask : path or str, optional
         Images of the template's size, and of each scene's: a pixel counts where any colour is
         above 0, and alpha too.
@@ -135,33 +140,29 @@ def locate_in_files(
     started = time.monotonic()
     names = list(dict.fromkeys(expand(_listed(scenes))))
     sought = expand(_listed(templates))
-    _check_files(names, sought, [mask, image_mask], out)
+    others = expand_rivals(_listed(rivals), sought)
+    _check_files(names, [*sought, *others], [mask, image_mask], out)
+    patterns, measure = read_templates([*sought, *others]), as_measure(measure)
     given = {
         "masks": read_mask(mask), "nodata": _checks.as_nodata(nodata) or None,
         "angles": angles, "scales": scales, "page": _as_page(page),
+        "rivals": list(patterns)[len(sought) :],
     }  # fmt: skip
     asked = limits(
         threshold, false_alarms, max_matches, max_per_name, min_distance=min_distance,
         max_overlap=max_overlap, subpixel=subpixel, region=region, image_mask=read_mask(image_mask),
     )  # fmt: skip
-    patterns, measure = read_templates(sought), as_measure(measure)
     _check_options(patterns, asked, n_workers)
     seeker = Seeker(patterns, measure, **given)
     seeker.made_ready(next(iter(patterns.values())))  # or refused
     from ..out_of_core.spreading import spread  # needs dask, which others do without
 
     task = _Task(seeker, asked, str(Path.cwd()))
+    shared = partial(spread, task, scheduler=scheduler, n_workers=n_workers)
     with Journal(
         Path(f"{os.fspath(out)}.journal"), _settings(patterns, measure, given, asked)
     ) as journal:
-        stamps = {name: stamp_of(name) for name in names}
-        todo = [name for name in names if not journal.knows(name, stamps[name], retry=retry)]
-        outcomes = spread(task, todo, scheduler=scheduler, n_workers=n_workers)
-        done_before = len(names) - len(todo)
-        with contextlib.closing(outcomes):
-            for name, rows in _with_progress(outcomes, len(names), done_before, progress):
-                rows = _failure(rows) if isinstance(rows, Exception) else rows
-                journal.add(name, stamps[name], rows)
+        done_before = _do_missing(shared, names, journal, retry, progress)
         counts, kinds = Counter[str](), dict[str, tuple[str, int]]()
         write_table(out, _rows_of(names, journal, counts, kinds))
     found, nothing, failed = (counts[outcome] for outcome in ("found", "nothing", "failed"))
@@ -197,6 +198,25 @@ class _Task:
                 yield {"page": page.number, **told}
             if not matches:
                 yield {"page": page.number}
+
+
+def _do_missing(
+    shared: Callable[[Sequence[str]], Generator[tuple[str, Any]]],
+    names: Sequence[str],
+    journal: Journal,
+    retry: bool,
+    progress: bool | None,
+) -> int:
+    """Search the scenes that a journal does not know; return how many it knew."""
+    stamps = {name: stamp_of(name) for name in names}
+    todo = [name for name in names if not journal.knows(name, stamps[name], retry=retry)]
+    outcomes = shared(todo)
+    done_before = len(names) - len(todo)
+    with contextlib.closing(outcomes):
+        for name, rows in _with_progress(outcomes, len(names), done_before, progress):
+            rows = _failure(rows) if isinstance(rows, Exception) else rows
+            journal.add(name, stamps[name], rows)
+    return done_before
 
 
 def _failure(error: Exception) -> list[Row]:

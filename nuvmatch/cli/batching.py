@@ -22,6 +22,7 @@ def batch(options: argparse.Namespace) -> int:
             options.templates,
             options.out,
             measure_of(options),
+            rivals=options.rival,
             mask=options.mask,
             image_mask=options.image_mask,
             nodata=options.nodata,

@@ -24,6 +24,7 @@ from ..scenes import (
     Page,
     Seeker,
     expand,
+    expand_rivals,
     limits,
     nodata_of,
     read_mask,
@@ -108,10 +109,7 @@ def _progress(options: argparse.Namespace, scenes: int) -> Iterator[Tell | None]
 
 
 def _scenes_and_templates(options: argparse.Namespace) -> tuple[list[str], list[str], list[str]]:
-    """Tell scenes, which come first, from the template behind them and others by options.
-
-    What is sought is no rival, though a folder or a pattern of rivals may hold it.
-    """
+    """Tell scenes, which come first, from the template behind them and others by options."""
     *scenes, last = options.images
     templates = list(options.template)
     if scenes:
@@ -121,8 +119,7 @@ def _scenes_and_templates(options: argparse.Namespace) -> tuple[list[str], list[
     if not templates:
         raise ValueError("there is no TEMPLATE: SCENE comes first, then TEMPLATE")
     scenes, templates = expand(scenes), expand(templates)
-    sought = {Path(path).resolve() for path in templates}
-    rivals = [path for path in expand(options.rival) if Path(path).resolve() not in sought]
+    rivals = expand_rivals(options.rival, templates)
     if (scenes + templates + rivals).count(STANDARD_INPUT) > 1:
         raise ValueError("standard input is one image; SCENE or TEMPLATE must be a file")
     return scenes, templates, rivals

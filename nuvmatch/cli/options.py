@@ -124,6 +124,7 @@ def _add_batch(commands: Any) -> None:
         metavar="FILE",
         help="images to find, named likewise: they compete for each place",
     )
+    _add_rivals(many)
     many.add_argument(
         "--out",
         required=True,
@@ -170,6 +171,10 @@ def _add_images(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="another template, as often as there are: they compete for each place",
     )
+    _add_rivals(parser)
+
+
+def _add_rivals(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rival",
         action="append",
