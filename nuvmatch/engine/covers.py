@@ -310,7 +310,8 @@ def find_runs(
     for first in range(0, n, _LINES_AT_ONCE):
         some = min(_LINES_AT_ONCE, n - first)
         for k in range(slices):
-            reached[k, :] = run * between[k, root]
+            for i in range(some):
+                reached[k, i] = run * between[k, root]
         for place in range(length):
             labels = lines[place, first : first + some]
             for k in range(slices):
@@ -328,7 +329,8 @@ def find_runs(
                 for i in range(some):
                     child[i] = min(child[i], parent[i] + run)
         behind = runs[length, first : first + some]
-        behind[:] = root
+        for i in range(some):
+            behind[i] = root
         for place in range(length - 1, -1, -1):
             best = runs[place, first : first + some]
             for i in range(some):

@@ -351,11 +351,10 @@ def find_candidates(
     count = 0
     columns = band.shape[1]
     passes = np.empty(columns, np.bool_)
-    nothing = np.full(columns, np.nan, band.dtype)
     for y in range(first, stop):
         own = band[y] if y >= 0 else above[1]
         up = band[y - 1] if y >= 1 else above[y + 1]
-        down = band[y + 1] if y + 1 < band.shape[0] else nothing
+        down = band[y + 1] if y + 1 < band.shape[0] else own  # which undercuts no more than it did
         some = 0
         for x in range(columns):
             passes[x] = own[x] <= limit and own[x] < np.inf
