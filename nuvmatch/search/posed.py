@@ -24,7 +24,7 @@ from .noise import noise_floor
 from .polish import polish
 from .poses import Axis, Values, inside, reaches, uprights
 from .pyramid import Pyramid, Scene
-from .refine import distinct, seek
+from .refine import seek
 from .space import NOTHING, WHATEVER_POSE, Found, Space, ordered
 from .sweep import poses_of
 from .symmetry import is_turned
@@ -35,7 +35,6 @@ _PIXELS = 4  # that a template must have left at the smallest scale
 _FINE = 0.5  # degrees, by which it is seen whether a template fits
 _OF_CHANCE = 48  # matches wanted of all decoys together: enough to know what chance shows
 _AHEAD = 0.75  # of the next best score elsewhere: what scores less stands out from the rest
-_FINE_ENOUGH = 2.0  # times smaller, or less: a closer look finds nothing more (benchmarks.poses)
 _FAR_BETTER = 0.5  # of a decoy's score: what scores less where the decoy is has drawn it there
 
 
@@ -95,29 +94,26 @@ class Posed:
             return PosedHits(self, space, corner, NOTHING, None, sought, rule)
         space.progress = progress
         learns = rule.false_alarms is not None and null is None
-        searches = 2 + len(self._decoys) if learns else 1
-        progress.expect(space.parts * searches)
-        looks = self._looks(space)
+        progress.expect(space.parts * (2 + len(self._decoys) if learns else 1))
         if null is not None:
             null.check(self.matcher.shape, self.matcher._name, self.matcher._template.digest)
             null.warn_if_undecided()
-        chance = None if null is None else Chance(null, self._windows(space, looks[-1]))
         most, wanted = self._room(extent), _AT_FIRST if number is None else number
-        found = self._seek(space, looks[:1], min(wanted, most))
-        if self._stands_out(space, found, wanted):
-            looks = looks[:1]
-        elif len(looks) > 1:
-            progress.expect(space.parts * searches)
-            found = self._seek(space, looks[1:], min(wanted, most), before=found)
+        found = self._seek(space, min(wanted, most))
+        closer = self._factor(space) > 1 and not self._stands_out(space, found, wanted)
+        if closer:
+            progress.expect(space.parts)
+            found = self._seek(space, min(wanted, most), closer=True)
         if learns:
-            chance = Chance(self._learn([space], looks), self._windows(space, looks[-1]))
+            null = self._learn([space], closer=closer)
+        chance = None if null is None else Chance(null, self._windows(space))
         while True:
             hits = PosedHits(self, space, corner, found, chance, sought, rule)
             hits.whole = bool(wanted >= most or space.most_together(hits.passing) < wanted)
             if hits.whole or number is not None:
                 return hits
             wanted *= _AGAIN
-            found = self._seek(space, looks, min(wanted, most))
+            found = self._seek(space, min(wanted, most), closer=closer)
 
     def space(self, image: Image) -> Space:
         """Return what is searched of an image, or of a part of one."""
@@ -129,24 +125,18 @@ class Posed:
     def _seek(
         self,
         space: Space,
-        looks: Sequence[float],
         wanted: int,
         *,
-        before: Found = NOTHING,
+        closer: bool = False,
         decoy: int | None = None,
         apart: float | None = None,
     ) -> Found:
-        """Find the best poses, of a decoy if it is given, as `refine.seek` does.
-
-        Each look at the scene begins as much smaller as it says; what was found `before` is
-        kept. What several looks have found is put together.
-        """
-        found = [before]
-        for factor in looks:
-            found += space.over(self, partial(_seek_there, factor, wanted, decoy, apart))
-        every = ordered(*(np.concatenate(part) for part in zip(*found, strict=True)))
-        several = len(looks) > 1 or before is not NOTHING
-        return distinct(self._pyramid.full, space, every) if several else every
+        """Find the best poses, of a decoy if it is given, as `refine.seek` does."""
+        how = {"wanted": wanted, "closer": closer, "apart": apart}
+        task = partial(_seek_there, self._factor(space), decoy, how)
+        return ordered(
+            *(np.concatenate(part) for part in zip(*space.over(self, task), strict=True))
+        )
 
     def _stands_out(self, space: Space, found: Found, wanted: int) -> bool:
         """Whether some of the best places, no more than wanted, score far better than others."""
@@ -172,32 +162,32 @@ class Posed:
         smallest = math.prod(self.matcher.shape) * math.exp(2 * self._scales.low)
         return max(round(math.prod(extent) / smallest), 1)
 
-    def _looks(self, space: Space) -> list[float]:
-        """Choose how coarse to begin, no more than there is work to save; then look again."""
+    def _factor(self, space: Space) -> float:
+        """Choose how coarse to begin: no more than there is work to save."""
         factors = self._pyramid.factors() if self._coarse else [1.0]
         for factor in factors:
             poses = poses_of(space, self._pyramid.full.radius / factor)
             sides = uprights(poses, space.scene.shape) / factor
             if sides.prod(axis=1).sum() <= _WORK:
-                break
-        return [factor] if factor <= _FINE_ENOUGH else [factor, factor / math.sqrt(2)]
+                return factor
+        return factors[-1]
 
     def calibrate(self, images: Sequence[ArrayLike], image_mask: ArrayLike | None) -> Null:
         """Learn what chance shows of all poses in images, for any number of others like them."""
         prepared = [self.matcher._prepare(one, image_mask, None, (1, 1))[0] for one in images]
-        return self._learn([self.space(image) for image in prepared])
+        return self._learn([self.space(image) for image in prepared], closer=True)
 
-    def _learn(self, spaces: Sequence[Space], looks: Sequence[float] | None = None) -> Null:
+    def _learn(self, spaces: Sequence[Space], *, closer: bool) -> Null:
         """Learn what chance shows of all poses: what decoys score, or the images' own poses.
 
-        Decoys are looked at as the template is, or as closely as it may be.
+        Decoys are looked at as closely as the template is, or may be.
         """
-        searches = [(space, looks or self._looks(space)) for space in spaces]
         null = None
         if self._decoys:
-            null = self._law([self._of_decoys(*one) for one in searches], len(self._decoys))
+            of_decoys = [self._of_decoys(space, closer) for space in spaces]
+            null = self._law(of_decoys, len(self._decoys))
         if null is None or not null.decides:
-            null = self._law([self._of_its_own(*one) for one in searches], 0)
+            null = self._law([self._of_its_own(space, closer) for space in spaces], 0)
             if null.decides:
                 warn(
                     "the template is like its mirror images, and itself shifted, all turned, which "
@@ -207,27 +197,26 @@ class Posed:
         null.warn_if_undecided()
         return null
 
-    def _of_decoys(self, space: Space, looks: Sequence[float]) -> tuple[Found, int]:
+    def _of_decoys(self, space: Space, closer: bool) -> tuple[Found, int]:
         """Return the best poses of decoys that are drawn nowhere, and the number of windows."""
-        number = len(self._decoys)
-        each = -(-_OF_CHANCE // number)
-        parts = [self._seek(space, looks, each, decoy=decoy) for decoy in range(number)]
+        each = -(-_OF_CHANCE // len(self._decoys))
+        parts = [self._seek(space, each, closer=closer, decoy=i) for i in range(len(self._decoys))]
         found = Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-        own = self._seek(space, looks, _AT_FIRST)
-        return found.of(~_drawn(found, own, self._reach)), self._windows(space, looks[-1])
+        own = self._seek(space, _AT_FIRST, closer=closer)
+        return found.of(~_drawn(found, own, self._reach)), self._windows(space)
 
-    def _of_its_own(self, space: Space, looks: Sequence[float]) -> tuple[Found, int]:
+    def _of_its_own(self, space: Space, closer: bool) -> tuple[Found, int]:
         """Return the template's best poses; what is there is in several, of which one counts."""
-        found = self._seek(space, looks, _OF_CHANCE, apart=self._reach)
-        return space.apart(found, self._reach, WHATEVER_POSE), self._windows(space, looks[-1])
+        found = self._seek(space, _OF_CHANCE, closer=closer, apart=self._reach)
+        return space.apart(found, self._reach, WHATEVER_POSE), self._windows(space)
 
     @property
     def _reach(self) -> float:
         return min(self.matcher.shape) / 2
 
-    def _windows(self, space: Space, factor: float) -> int:
+    def _windows(self, space: Space) -> int:
         """Count the windows of all poses, as coarsely as they are looked at first."""
-        radius = self._pyramid.levels(factor)[0].radius
+        radius = self._pyramid.levels(self._factor(space))[0].radius
         return len(poses_of(space, radius)) * math.prod(space.scene.shape)
 
     def _law(self, seen: Sequence[tuple[Found, int]], decoys: int) -> Null:
@@ -264,10 +253,10 @@ class Posed:
 
 
 def _seek_there(
-    factor: float, wanted: int, decoy: int | None, apart: float | None, posed: Posed, space: Space
+    factor: float, decoy: int | None, how: dict[str, Any], posed: Posed, space: Space
 ) -> Found:
     pyramid = posed._pyramid if decoy is None else posed._decoys[decoy]
-    return seek(pyramid.levels(factor), space, wanted, apart)
+    return seek(pyramid.levels(factor), space, **how)
 
 
 def _drawn(found: Found, own: Found, reach: float) -> NDArray[np.bool_]:

@@ -11,16 +11,24 @@ from .space import WHATEVER_POSE, Found, Space, ordered
 from .sweep import sweep
 
 # At each level: pixels that windows are shifted by, and rounds of looking at poses beside. From
-# the coarse level on so many candidates are kept, and some for each match that is wanted.
+# the coarse level on so many candidates are kept, more of them at a closer look, and some for each
+# match that is wanted.
 _SHIFTS, _ROUNDS = 2, (2, 3)
-_KEPT, _KEPT_EACH = (100, 30, 8), (6, 3, 1.5)
+_KEPT, _KEPT_CLOSER, _KEPT_EACH = (100, 30, 8), (800, 120, 16), (6, 3, 1.5)
 _A_POSE = 16  # candidates of one pose, and of each match that is wanted
 
 _APART = 2.0  # coarse pixels between candidates of poses that are a step apart or less
 _AT_ONCE = 2**21  # pixels of windows that are turned upright at a time
 
 
-def seek(levels: list[Level], space: Space, wanted: int, apart: float | None = None) -> Found:
+def seek(
+    levels: list[Level],
+    space: Space,
+    wanted: int,
+    *,
+    closer: bool = False,
+    apart: float | None = None,
+) -> Found:
     """Find the best poses of a template in a scene, coarse to fine.
 
     Parameters
@@ -30,10 +38,13 @@ def seek(levels: list[Level], space: Space, wanted: int, apart: float | None = N
     space : Space
     wanted : int
         How many matches there may be.
+    closer : bool
+        Whether to look at more candidates: at what looks like nothing while it is small.
     apart : float, optional
         Pixels between their places, whatever their poses. None: several poses of one are tried.
     """
-    kept = [round(least + each * wanted) for least, each in zip(_KEPT, _KEPT_EACH, strict=True)]
+    least = _KEPT_CLOSER if closer else _KEPT
+    kept = [round(own + each * wanted) for own, each in zip(least, _KEPT_EACH, strict=True)]
     coarse, full = levels[0], levels[-1]
     found = sweep(coarse, space, _A_POSE + wanted)
     pixels = _APART * float(coarse.pitch.max())
@@ -43,10 +54,10 @@ def seek(levels: list[Level], space: Space, wanted: int, apart: float | None = N
         found = space.apart(found, apart, WHATEVER_POSE, kept[0])
     middle = levels[min(1, len(levels) - 1)]
     found = _climb(middle, space, found, space.steps(coarse), _ROUNDS[0])
-    found = distinct(middle, space, found, kept[1])
+    found = _distinct(middle, space, found, kept[1])
     if middle is not full:
         found = _best_shifts(full, space, _polished(middle, space, found, ON_THE_WAY))
-    found = distinct(full, space, found, kept[2])
+    found = _distinct(full, space, found, kept[2])
     step, log_step = (2 * one for one in space.steps(full))
     found = _climb(full, space, found, (step, log_step), _ROUNDS[1])
     while step > space.angles.spacing or log_step > space.scales.spacing:
@@ -56,7 +67,7 @@ def seek(levels: list[Level], space: Space, wanted: int, apart: float | None = N
     return found.of(inside(found.poses, space.shape, space.scene.shape, 0.5))
 
 
-def distinct(level: Level, space: Space, found: Found, enough: int | None = None) -> Found:
+def _distinct(level: Level, space: Space, found: Found, enough: int) -> Found:
     """Keep the best of what is all but the same pose at a level."""
     step, log_step = space.steps(level)
     found = found.of(np.isfinite(found.scores))

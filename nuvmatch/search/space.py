@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,7 @@ class Space:
     shape: tuple[int, int]  # of the full template
     dtype: np.dtype[Any]  # of scores
     n_threads: int
+    swept: dict[Any, Found] = field(default_factory=dict, init=False, repr=False)  # by `sweep`
 
     progress = Progress()  # of whoever asks; no field
     parts = 1  # in which it is searched

@@ -16,7 +16,17 @@ from .space import NOTHING, Found, Space, ordered
 
 
 def sweep(level: Level, space: Space, enough: int) -> Found:
-    """Find the lowest places of a map for each pose, the scene turned upright for it."""
+    """Find the lowest places of a map for each pose, the scene turned upright for it.
+
+    What was found before in this space is not sought again.
+    """
+    key = level, enough
+    if key not in space.swept:
+        space.swept[key] = _sweep(level, space, enough)
+    return space.swept[key]
+
+
+def _sweep(level: Level, space: Space, enough: int) -> Found:
     poses = poses_of(space, level.radius)
     parts: list[Found] = [NOTHING] * len(poses)
     sizes = space.scene.sizes(level.pitch, poses[:, 3]).tolist()
