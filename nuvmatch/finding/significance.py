@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -457,11 +457,11 @@ def lowest_places(
         windows = sum(band.size for _, band in bands)
         share = _SHARE * number * _windows_of_a_place(shape) / max(windows, 1)
         if share < 1:
-            minima = _minima_of(bands, _quantile(bands, share))
-            scores = np.concatenate([one.scores for one in minima])
+            lows = list(_minima_of(bands, _quantile(bands, share)))
+            scores = np.concatenate([one.scores for one in lows])
             size = min(_MINIMA * number, scores.size) - 1
             limit = float(np.partition(scores, size)[size]) if scores.size else -math.inf
-            found = _apart(bands, shape, [one.of(one.scores <= limit) for one in minima])
+            found = _apart(bands, shape, [one.of(one.scores <= limit) for one in lows])
             if found.rows.size >= number:
                 return found
     return _apart(bands, shape, _minima_of(bands, math.inf))
@@ -474,17 +474,18 @@ def _quantile(bands: Sequence[tuple[int, NDArray[Any]]], share: float) -> float:
     return float(np.partition(some, size)[size])
 
 
-def _minima_of(bands: Sequence[tuple[int, NDArray[Any]]], limit: float) -> list[Places]:
-    return [minima(np.ascontiguousarray(band), limit) for _, band in bands]
+def _minima_of(bands: Sequence[tuple[int, NDArray[Any]]], limit: float) -> Iterator[Places]:
+    """Yield the minima of each map: of plateaus they are all that is there."""
+    return (minima(np.ascontiguousarray(band), limit) for _, band in bands)
 
 
 def _apart(
-    bands: Sequence[tuple[int, NDArray[Any]]], shape: tuple[int, int], minima: Sequence[Places]
+    bands: Sequence[tuple[int, NDArray[Any]]], shape: tuple[int, int], lows: Iterable[Places]
 ) -> Places:
     """Take of the minima of each map those that do not overlap much with better ones."""
     found = NOWHERE
     rule = PeakRule(math.inf)  # as `locate` has it by default
-    for (first, band), candidates in zip(bands, minima, strict=True):
+    for (first, band), candidates in zip(bands, lows, strict=True):
         search = rule.suppression((band.shape[0], band.shape[1]), shape, band.dtype)
         search.add_found(candidates, math.inf)
         places = search.finish()

@@ -132,16 +132,20 @@ class Posed:
         apart: float | None = None,
     ) -> Found:
         """Find the best poses, of a decoy if it is given, as `refine.seek` does."""
-        how = {"wanted": wanted, "closer": closer, "apart": apart}
-        task = partial(_seek_there, self._factor(space), decoy, how)
+        factor = self._factor(space)
+        closer = closer and factor > 1  # else nothing is looked at while it is small
+        task = partial(_seek_there, factor, decoy, wanted, closer, apart)
         return ordered(
             *(np.concatenate(part) for part in zip(*space.over(self, task), strict=True))
         )
 
     def _stands_out(self, space: Space, found: Found, wanted: int) -> bool:
-        """Whether some of the best places, no more than wanted, score far better than others."""
+        """Whether some of the best places, no more than wanted, score far better than others.
+
+        So does the only place of all poses that were kept.
+        """
         scores = space.apart(found, self._reach, WHATEVER_POSE, wanted + 1).scores
-        return bool((scores[:-1] <= _AHEAD * scores[1:]).any())
+        return scores.size == 1 or bool((scores[:-1] <= _AHEAD * scores[1:]).any())
 
     def _check_room(self, region: Any, extent: tuple[int, int]) -> None:
         """Refuse an image or a region that holds the template in none of the poses."""
@@ -189,10 +193,15 @@ class Posed:
         if null is None or not null.decides:
             null = self._law([self._of_its_own(space, closer) for space in spaces], 0)
             if null.decides:
+                why = "decoys of the template are in too few places here"
+                if not self._decoys:
+                    why = (
+                        "the template is like its mirror images turned, and shifts of it are no "
+                        "decoys either"
+                    )
                 warn(
-                    "the template is like its mirror images, and itself shifted, all turned, which "
-                    "are the decoys of others; false alarms are told by the best poses in the "
-                    "image itself, less the five best: too many, if it is there more often"
+                    f"{why}; false alarms are told by the best poses in the image itself, less the "
+                    "five best: too many, if it is there more often"
                 )
         null.warn_if_undecided()
         return null
@@ -232,7 +241,7 @@ class Posed:
     def _decoys(self) -> list[Pyramid]:
         """Decoys at each resolution: mirror images, or if these are the template turned, shifts.
 
-        None of lines and edges: images have more of these than of any shift of them.
+        None of lines, edges and what repeats itself: images have more of these than of any shift.
         """
         template, measure = self.matcher._template, self.matcher.measure
         decoys = self._not_turned(template.mirror_images())
@@ -253,10 +262,11 @@ class Posed:
 
 
 def _seek_there(
-    factor: float, decoy: int | None, how: dict[str, Any], posed: Posed, space: Space
-) -> Found:
+    factor: float, decoy: int | None, wanted: int, closer: bool, apart: float | None,
+    posed: Posed, space: Space,
+) -> Found:  # fmt: skip
     pyramid = posed._pyramid if decoy is None else posed._decoys[decoy]
-    return seek(pyramid.levels(factor), space, **how)
+    return seek(pyramid.levels(factor), space, wanted, closer=closer, apart=apart)
 
 
 def _drawn(found: Found, own: Found, reach: float) -> NDArray[np.bool_]:

@@ -11,8 +11,8 @@ from .space import WHATEVER_POSE, Found, Space, ordered
 from .sweep import sweep
 
 # At each level: pixels that windows are shifted by, and rounds of looking at poses beside. From
-# the coarse level on so many candidates are kept, more of them at a closer look, and some for each
-# match that is wanted.
+# the coarse level on so many candidates are kept, more of them at a closer look as far as the
+# coarse maps have them, and some for each match that is wanted.
 _SHIFTS, _ROUNDS = 2, (2, 3)
 _KEPT, _KEPT_CLOSER, _KEPT_EACH = (100, 30, 8), (800, 120, 16), (6, 3, 1.5)
 _A_POSE = 16  # candidates of one pose, and of each match that is wanted

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..engine import run
-from ..finding.suppression import find_candidates
+from ..finding.suppression import minima
 from .poses import Values, reaches, turns, uprights
 from .pyramid import TURNED_SIDE, Level, Sized
 from .space import NOTHING, Found, Space, ordered
@@ -61,7 +59,7 @@ def _sweep_one(level: Level, space: Space, sized: Sized, middle: Values, enough:
     pixels, bad = sized.upright(middle, pitch, extent)
     scores = np.empty((extent[0] - shape[0] + 1, extent[1] - shape[1] + 1), space.dtype)
     level.scorer.fill(space.scene.image_of(pixels, bad), scores, 1)
-    rows, cols = _minima(scores)
+    rows, cols, lows = minima(scores, math.inf)
     offsets = np.stack([rows, cols], 1) - (np.array(scores.shape) - 1) / 2
     (turn,) = turns(middle[:, 2], middle[:, 3])
     centers = middle[0, :2] + offsets * pitch @ turn.T
@@ -70,17 +68,7 @@ def _sweep_one(level: Level, space: Space, sized: Sized, middle: Values, enough:
     within = np.flatnonzero(
         (np.minimum(centers, 2 * middle[0, :2] - centers) >= margin).all(axis=1)
     )
-    values = scores[rows[within], cols[within]]
-    best = within[np.argsort(values, kind="stable")[:enough]]
+    best = within[np.argsort(lows[within], kind="stable")[:enough]]
     poses = np.repeat(middle, best.size, axis=0)
     poses[:, :2] = centers[best]
-    return Found(poses, scores[rows[best], cols[best]].astype(np.float64))
-
-
-def _minima(scores: NDArray[Any]) -> NDArray[np.int64]:
-    """Find the places that none of their neighbours undercuts."""
-    above = np.full((2, scores.shape[1]), np.nan, scores.dtype)
-    places = np.empty((2, scores.size), np.int64)
-    limit = scores.dtype.type(np.inf)
-    number = find_candidates(above, scores, 0, len(scores), limit, places)
-    return places[:, :number]
+    return Found(poses, lows[best])

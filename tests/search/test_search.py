@@ -440,7 +440,7 @@ def test_false_alarms_of_what_is_symmetric(shifted, monkeypatch):
         found = search.locate(scene, false_alarms=0.01)
     else:
         monkeypatch.setattr(Template, "shifted_images", Template.mirror_images)
-        with pytest.warns(UserWarning, match="is like its mirror images, and itself shifted"):
+        with pytest.warns(UserWarning, match="is like its mirror images turned"):
             found = search.locate(scene, false_alarms=0.01)
     assert [tuple(np.round(match.center)) for match in found] == [(96, 106)]
 
