@@ -55,9 +55,10 @@ def expand(names: Iterable[str | os.PathLike[str]]) -> list[str]:
 
 
 def expand_rivals(names: Iterable[str | os.PathLike[str]], templates: Sequence[str]) -> list[str]:
-    """Expand look-alikes; what is sought is none, though a folder or a pattern may hold it."""
+    """Expand look-alikes, each once; what is sought is none, though a folder may hold it."""
     sought = {Path(path).resolve() for path in templates}
-    return [path for path in expand(names) if Path(path).resolve() not in sought]
+    others = {Path(path).resolve(): path for path in expand(names)}
+    return [path for resolved, path in others.items() if resolved not in sought]
 
 
 class Pattern(NamedTuple):

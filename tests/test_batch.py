@@ -111,7 +111,7 @@ def test_rows_are_the_matches_of_search_and_one_where_nothing_is_found(out, n_wo
     assert summary._replace(seconds=0.0) == Summary(4, 3, 1, 0, 0, 0.0, {})
 
 
-@pytest.mark.parametrize("rivals", ["twin.png", ["[ft]*.png"]])
+@pytest.mark.parametrize("rivals", ["twin.png", ["[ft]*.png", "./twin.png"]])
 def test_rivals_take_places_and_have_no_rows(rivals):
     """What is sought is none, though a pattern may name it."""
     twin = FIRST // 2 + GREYS[-2, :9, :10] // 2
@@ -125,6 +125,8 @@ def test_rivals_take_places_and_have_no_rows(rivals):
     assert [row["row"] for row in rows_of("found.csv")] == [20]
     with pytest.raises(ValueError, match="is of a run with other settings"):
         locate_in_files("scene.png", BOTH[0], "found.csv", threshold=0.7, n_workers=1)
+    with pytest.raises(ValueError, match="there is no template"):
+        locate_in_files("scene.png", [], "none.csv", rivals=rivals)
 
 
 def test_without_limits_each_scene_has_its_best_place_with_its_false_alarms():

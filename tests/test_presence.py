@@ -91,7 +91,7 @@ def test_a_map_of_ones_own_is_judged_by_its_own_minima():
     assert row["false_alarms"] == alarms[0] < 0.1
 
 
-def test_copies_within_the_template_s_size_are_told_apart_and_near_ones_count_each():
+def test_a_match_may_be_near_two_places_which_count_each():
     image = planted(noise(4), (20, 20), (20, 60))
     trial = PresenceTrial(image, TEMPLATE, [(20, 20), (21, 21), (20, 60), (90, 90)])
     (row,) = check_presence([trial], ["ncc2"]).rows
@@ -212,6 +212,15 @@ def test_warnings_that_tell_of_something_else_are_no_refusals():
     assert found.rows[0]["refused"] == ""
 
 
+def test_what_refuses_without_a_word_has_refused():
+    def own(image, template):
+        raise ValueError
+
+    with pytest.warns(UserWarning, match="own lets nothing pass in 1 of 1 searches: ValueError"):
+        found = check_presence([TRIAL], [own])
+    assert [row["refused"] for row in found.table()] == [1, 1, 1]
+
+
 TRIAL = PresenceTrial(noise(10, 40), TEMPLATE)
 
 
@@ -229,12 +238,18 @@ TRIAL = PresenceTrial(noise(10, 40), TEMPLATE)
             r"places of trial 0 is \(3, 4\); it must",
         ),
         ([PresenceTrial(noise(0), TEMPLATE, 5)], {}, "places of trial 0 is 5"),
+        (
+            [PresenceTrial(noise(0), TEMPLATE, iter([(3, 4)]))],
+            {},
+            "places of trial 0 is <list_iter",
+        ),
+        ([PresenceTrial(noise(0), TEMPLATE, "")], {}, "places of trial 0 is ''"),
         ([PresenceTrial(noise(0, 40), TEMPLATE, [(3, 29)])], {}, r"\(3, 29\).*shape \(29, 29\)"),
         ([PresenceTrial(noise(0, 40), TEMPLATE, [(-1, 3)])], {}, r"a place of trial 0 is \(-1, 3"),
-        ([PresenceTrial(noise(0, 40), TEMPLATE, [(3, 3), (3, 3)])], {}, "each once"),
+        ([PresenceTrial(noise(0, 40), TEMPLATE, [(3, 3), (3, 3)])], {}, "has one twice"),
         ([PresenceTrial(noise(0, 40), TEMPLATE, [(0.5, 3)])], {}, "a row is 0.5"),
         ([TRIAL], {"nominal": []}, "nominal is"),
-        ([TRIAL], {"nominal": [1, 1.0]}, "each once"),
+        ([TRIAL], {"nominal": [1, 1.0]}, "six digits tell apart"),
         ([TRIAL], {"nominal": [0]}, "above 0"),
         ([TRIAL], {"nominal": [-1]}, "nominal is -1"),
         ([TRIAL], {"nominal": 1}, "nominal is 1; it must be a sequence"),
@@ -242,6 +257,7 @@ TRIAL = PresenceTrial(noise(10, 40), TEMPLATE)
         ([TRIAL], {"n_threads": 0}, "n_threads is 0"),
         ([TRIAL], {"measures": ["nuv", "nuv"]}, "nuv is there twice"),
         ([TRIAL], {"measures": [lambda image, template: image]}, "a map of shape"),
+        ([TRIAL], {"measures": {"own": lambda *_: None}}, "the map that own has made is None"),
     ],
 )
 def test_bad_input_is_said(trials, options, message):

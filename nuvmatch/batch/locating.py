@@ -141,7 +141,7 @@ def locate_in_files(
     names = list(dict.fromkeys(expand(_listed(scenes))))
     sought = expand(_listed(templates))
     others = expand_rivals(_listed(rivals), sought)
-    _check_files(names, [*sought, *others], [mask, image_mask], out)
+    _check_files(names, sought, others, [mask, image_mask], out)
     patterns, measure = read_templates([*sought, *others]), as_measure(measure)
     given = {
         "masks": read_mask(mask), "nodata": _checks.as_nodata(nodata) or None,
@@ -288,15 +288,18 @@ def _listed(files: File | Iterable[File]) -> list[File]:
 
 
 def _check_files(
-    scenes: Sequence[str], templates: Sequence[str], masks: Sequence[File | None], out: File
+    scenes: Sequence[str],
+    templates: Sequence[str],
+    rivals: Sequence[str],
+    masks: Sequence[File | None],
+    out: File,
 ) -> None:
     if not scenes or not templates:
         raise ValueError(f"there is no {'template' if scenes else 'scene'}; name one at least")
-    if STANDARD_INPUT in (*scenes, *templates):
+    images = [*scenes, *templates, *rivals]
+    if STANDARD_INPUT in images:
         raise ValueError("standard input is no file of many; scenes and templates must be files")
-    check_table(
-        out, [*scenes, *templates, *(os.fspath(mask) for mask in masks if mask is not None)]
-    )
+    check_table(out, [*images, *(os.fspath(mask) for mask in masks if mask is not None)])
 
 
 def _check_options(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._checks import as_greys
 from ..measures import MeasureLike, as_measure, name_of
 
 # A measure, the name of one, or what makes a map, lower is better, of an image and a template.
@@ -84,5 +85,11 @@ def windows_of(image: ArrayLike, template: ArrayLike) -> tuple[int, int]:
 
 def check_map(name: str, scores: Any, windows: tuple[int, int]) -> None:
     """Refuse what a callable has made that is no map of these windows."""
-    if np.shape(scores) != windows:
-        raise ValueError(f"{name} has made a map of shape {np.shape(scores)}; it must be {windows}")
+    shape = as_greys(scores, f"the map that {name} has made").shape
+    if shape != windows:
+        raise ValueError(f"{name} has made a map of shape {shape}; it must be {windows}")
+
+
+def refusal(error: ValueError) -> str:
+    """Say what a measure refuses a template or an image with: something, in any case."""
+    return str(error) or type(error).__name__

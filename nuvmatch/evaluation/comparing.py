@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._progress import Tell, telling
 from ..matcher import Matcher
-from .asking import Asked, ByMeasure, as_measures, check_map, windows_of
+from .asking import Asked, ByMeasure, as_measures, check_map, refusal, windows_of
 from .significance import holm, paired_difference, rate_interval
 from .trials import Trial, cut_trials, judge
 
@@ -280,7 +280,7 @@ def _ask(
             else:
                 scores = measure(trial.image, trial.template)
         except ValueError as error:
-            refused = str(error)
+            refused = refusal(error)
         taken = time.perf_counter() - started
         check_map(name, scores, windows)
         found = judge(scores, trial.row, trial.col, (shape[0], shape[1]), near=near)

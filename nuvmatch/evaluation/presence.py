@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from .._progress import Tell, telling
 from ..finding import PeakRule, find_peaks
 from ..matcher import Matcher
 from ..results import Match
-from .asking import Asked, ByMeasure, as_measures, check_map, windows_of
+from .asking import Asked, ByMeasure, as_measures, check_map, refusal, windows_of
 from .significance import rate_interval
 
 _ALL = PeakRule(false_alarms=math.inf)
@@ -103,7 +103,8 @@ def check_presence(
     Parameters
     ----------
     trials : sequence of PresenceTrial
-        Those without places show false matches, all others what is kept.
+        Those without places show false matches, all others what is kept. An image is read by each
+        measure.
     measures : sequence, or dict by name
         Measures, names of them, or callables that are given the image and the template and return
         a map: of dissimilarities, indexed by the window's top-left pixel, NaN being no evidence.
@@ -125,7 +126,8 @@ def check_presence(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not of the form above, or a place is none of a trial's score map.
+        If an argument is not of the form above, a place is none of a trial's score map, or what a
+        callable makes is none.
 
     Warns
     -----
@@ -200,21 +202,28 @@ def _checked(trial: Any, name: str) -> PresenceTrial:
         _checks.check_pair(image, template)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-    windows = windows_of(image, template)
+    return replace(trial, places=_checked_places(trial.places, windows_of(image, template), name))
+
+
+def _checked_places(places: Any, windows: tuple[int, int], name: str) -> list[tuple[int, int]]:
+    """Take places of a score map, each once; an iterator would be spent by the first call."""
     try:
-        places = [(row, col) for row, col in trial.places]
+        if isinstance(places, str) or not isinstance(places, (Sequence, np.ndarray)):
+            raise TypeError
+        given = [(row, col) for row, col in places]
     except (TypeError, ValueError):
-        raise TypeError(
-            f"places of {name} is {trial.places!r}; it must be [(row, col), ..]"
-        ) from None
-    for row, col in places:
-        row, col = _checks.as_integer(row, "a row"), _checks.as_integer(col, "a column")
-        if not (0 <= row < windows[0] and 0 <= col < windows[1]) or places.count((row, col)) > 1:
+        raise TypeError(f"places of {name} is {places!r}; it must be [(row, col), ..]") from None
+    found: list[tuple[int, int]] = []
+    for row, col in given:
+        at = _checks.as_integer(row, "a row"), _checks.as_integer(col, "a column")
+        if not (0 <= at[0] < windows[0] and 0 <= at[1] < windows[1]):
             raise ValueError(
-                f"a place of {name} is {(row, col)}; it must be one of a score map of shape "
-                f"{windows}, each once"
+                f"a place of {name} is {at}; it must be one of a score map of shape {windows}"
             )
-    return replace(trial, places=places)
+        found.append(at)
+    if len(set(found)) < len(found):
+        raise ValueError(f"places of {name} has one twice; each must be there once")
+    return found
 
 
 def _checked_nominal(nominal: Any) -> tuple[float, ...]:
@@ -223,7 +232,9 @@ def _checked_nominal(nominal: Any) -> tuple[float, ...]:
         raise TypeError(f"nominal is {nominal!r}; it must be a sequence of numbers")
     numbers = tuple(_checks.as_number(one, "nominal", 0, sys.float_info.max) for one in nominal)
     if not all(numbers) or len({f"{number:g}" for number in numbers}) < max(len(numbers), 1):
-        raise ValueError(f"nominal is {nominal!r}; it must be numbers above 0, each once")
+        raise ValueError(
+            f"nominal is {nominal!r}; it must be numbers above 0 that six digits tell apart"
+        )
     return numbers
 
 
@@ -231,26 +242,35 @@ def _seek(
     trial: PresenceTrial, name: str, measure: Any, n_threads: int | None
 ) -> tuple[Sequence[Match], str]:
     """Return all places by a measure, best first, and why nothing can be told of them, or ""."""
-    matches: Sequence[Match] = ()
-    scores, refused = None, ""
     with _checks.silence() as unsaid:
-        try:
-            if hasattr(measure, "prepare"):
-                matcher = Matcher(trial.template, measure, n_threads=n_threads)
-                matches = matcher._seek(trial.image, None, None, _ALL).peaks.matches
-            else:
-                scores = measure(trial.image, trial.template)
+        if hasattr(measure, "prepare"):
+            matches, refused = _refusing(_seek_by, trial, measure, n_threads)
+        else:
+            matches = None
+            scores, refused = _refusing(measure, trial.image, trial.template)
+            if not refused:
+                check_map(name, scores, windows_of(trial.image, trial.template))
                 shape = np.shape(trial.template)[:2]
-                matches = find_peaks(scores, shape, false_alarms=math.inf)
-        except ValueError as error:
-            refused = str(error)
-    if scores is not None:
-        check_map(name, scores, windows_of(trial.image, trial.template))
+                matches, refused = _refusing(find_peaks, scores, shape, false_alarms=math.inf)
+    matches = matches or ()
     if not matches or matches[0].false_alarms == math.inf:
         return matches, refused or "; ".join(unsaid)
     for message in unsaid:
         _checks.warn(message)
     return matches, ""
+
+
+def _refusing(function: Callable[..., Any], *given: Any, **options: Any) -> tuple[Any, str]:
+    """Return what a function returns, or None and what it refuses it with."""
+    try:
+        return function(*given, **options), ""
+    except ValueError as error:
+        return None, refusal(error)
+
+
+def _seek_by(trial: PresenceTrial, measure: Any, n_threads: int | None) -> Sequence[Match]:
+    matcher = Matcher(trial.template, measure, n_threads=n_threads)
+    return matcher._seek(trial.image, None, None, _ALL).peaks.matches
 
 
 def _judge(
@@ -260,9 +280,10 @@ def _judge(
     near: int,
 ) -> dict[str, int]:
     """Count false matches, and the places that are found, at each number of false alarms."""
-    found = np.array([(match.row, match.col) for match in matches], int).reshape(-1, 1, 2)
-    planted = np.array(places, int).reshape(1, -1, 2)
-    hits = abs(found - planted).max(axis=2) <= near  # (matches, places)
+    found = np.array([(match.row, match.col) for match in matches], int).reshape(-1, 2)
+    hits = np.zeros((len(matches), len(places)), np.bool_)
+    for i, place in enumerate(places):
+        hits[:, i] = (abs(found - place) <= near).all(axis=1)
     alarms = np.array([match.false_alarms for match in matches], float)
     row = {"planted": len(places), "best": int(hits[: len(places)].any(axis=0).sum())}
     for number in nominal:
