@@ -382,6 +382,16 @@ def test_an_edge_is_not_told_by_shifts_of_it():
         search.locate(pattern(260), false_alarms=1)
 
 
+def test_what_stands_out_is_looked_for_once_and_what_is_not_there_twice():
+    image = pattern(200)
+    search = Search(image[80:130, 70:120], angles="all")
+    other = ndimage.gaussian_filter(np.random.default_rng(3).normal(size=(200, 200)), 2)
+    for scene, looks in ((image, 1), (other, 2)):
+        told = []
+        search.locate(scene, progress=lambda *parts, told=told: told.append(parts))
+        assert told[-1] == (looks, looks)
+
+
 def test_what_does_not_stand_out_is_looked_for_more_closely():
     """Of tones solarised averages are not the tones of averages: small it looks like nothing."""
     scenes = Path(__file__).parents[2] / "samples" / "scenes"
