@@ -53,7 +53,7 @@ _ROUNDING = 1e-12
 
 # The lowest of many places: for each, so many minima of the map, among so many times the windows
 # that a place has.
-_MINIMA, _SHARE, _SAMPLED = 12, 2, 7
+_MINIMA, _SHARE, _SAMPLED = 10, 2, 7
 
 
 class Tail(NamedTuple):
@@ -458,9 +458,9 @@ def lowest_places(
         share = _SHARE * number * _windows_of_a_place(shape) / max(windows, 1)
         if share < 1:
             lows = list(_minima_of(bands, _quantile(bands, share)))
-            scores = np.sort(np.concatenate([one.scores for one in lows]))
+            scores = np.concatenate([one.scores for one in lows])
             for size in (_MINIMA * number, scores.size):
-                limit = float(scores[:size].max(initial=-math.inf))
+                limit = np.partition(scores, size)[size] if size < scores.size else math.inf
                 found = _apart(bands, shape, [one.of(one.scores <= limit) for one in lows])
                 if found.rows.size >= number:
                     return found
