@@ -261,9 +261,14 @@ class Matches(Sequence[Match]):
         ImportError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_dataframe needs pandas: pip install pandas") from error
         columns = list(Match(0, 0, 1, 1, 0.0).to_record())
-        return pd.DataFrame(self.to_records(), columns=columns)
+        return as_dataframe(self.to_records(), columns)
+
+
+def as_dataframe(rows: Sequence[dict[str, Any]], columns: Sequence[str] | None = None) -> Any:
+    """Return rows as a pandas DataFrame, or say what must be installed."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("tables need pandas: pip install pandas") from error
+    return pd.DataFrame(rows, columns=columns)

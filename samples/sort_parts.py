@@ -83,8 +83,7 @@ def main(picture=None):
     made = {name: make_template(name) for name in PARTS}
     templates, masks = ({name: both[i] for name, both in made.items()} for i in (0, 1))
     search = Search(templates, masks=masks, angles="all")
-    # A score, not false alarms: these are learnt from mirror images, which of a nut are the nut
-    # turned. Right places score below 0.1 here, wrong ones 0.6 and more.
+    # A score is enough on plain ground: right places score below 0.1 here, wrong ones 0.6 and more.
     matches = search.locate(tray, threshold=0.3)
     print(f"{len(matches)} parts found, {len(parts)} are there")
     right = 0

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import as_greys
 from ..measures import MeasureLike, as_measure, name_of
+from ..results import as_dataframe
 
 # A measure, the name of one, or what makes a map, lower is better, of an image and a template.
 Asked = MeasureLike | Callable[[Any, Any], Any]
@@ -44,11 +45,7 @@ class ByMeasure(ABC):
         ImportError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("tables need pandas: pip install pandas") from error
-        return pd.DataFrame(self.table())
+        return as_dataframe(self.table())
 
 
 def as_measures(measures: Any) -> dict[str, Any]:
