@@ -4,7 +4,7 @@ It knows grey levels and nothing of images.
 """
 
 from ._binning import Binning, Levels
-from ._quadratic import Curves, group_values
+from ._quadratic import Curves
 from .equal import equal_frequency, equal_width
 from .greedy import greedy
 from .optimal import kmeans, objective, optimal
@@ -18,7 +18,6 @@ __all__ = [
     "equal_frequency",
     "equal_width",
     "greedy",
-    "group_values",
     "kmeans",
     "number_by_rule",
     "number_of_bins",

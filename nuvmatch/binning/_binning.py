@@ -8,6 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from .._checks import as_floats, as_greys, as_integer
 from ._quadratic import Cross, Curves, PrefixForm, check_cross, prefix_form
 
+# For a measure more levels than those of 8 bits find nothing more, and would cost it many times
+# its map. What has more is put into so many groups.
+_EIGHT_BITS, _GROUPS = 256, 128
+_STEPS = 4  # a value: whole numbers that reach no farther are counted, not sorted
+
 
 def as_least(least: int) -> int:
     """Take how many values each bin must hold at least."""
@@ -44,14 +49,16 @@ class Levels:
     counts: NDArray[np.int64]  # (d_τ,)
 
     @classmethod
-    def of(cls, values: ArrayLike) -> "Levels":
-        """Sort and count at least one finite value.
+    def of(cls, values: "ArrayLike | Levels") -> "Levels":
+        """Sort and count at least one finite value; what is sorted stays as it is.
 
         Raises
         ------
         TypeError, ValueError
             If `values` are not finite real numbers.
         """
+        if isinstance(values, Levels):
+            return values
         greys, base = as_floats(as_greys(values, "values"))
         if base:
             raise ValueError(f"values from {base} on are too large for edges; subtract an offset")
@@ -62,8 +69,33 @@ class Levels:
         low, high = float(greys.min()), float(greys.max())
         if not high - low < np.inf:
             raise ValueError(f"values reach from {low} to {high}, farther than floats")
-        levels, index, counts = np.unique(greys.ravel(), return_inverse=True, return_counts=True)
-        return cls(greys.shape, index, levels, counts)
+        return cls(greys.shape, *_sort(greys.ravel(), low, high))
+
+    def joined(self, first: NDArray[np.bool_]) -> "Levels":
+        """Join levels to groups by their lowest: `first` tells of each if a group begins with it.
+
+        With the lowest of all one does.
+        """
+        if first.all():
+            return self
+        group = np.cumsum(first) - 1
+        counts = np.add.reduceat(self.counts, np.flatnonzero(first))
+        return Levels(self.shape, group[self.index], self.levels[first], counts)
+
+    def grouped(self) -> "Levels":
+        """Join levels to groups, where there are more than 256.
+
+        No group has more than 1/64 of the values, but for those of one level, nor of their
+        range: so a few far out do not throw the rest together, nor do many close together leave
+        too few groups for those between.
+        """
+        levels, counts = self.levels, self.counts
+        if levels.size <= _EIGHT_BITS:
+            return self
+        height = (levels / 2 - levels[0] / 2) / (levels[-1] / 2 - levels[0] / 2)
+        rank = (np.cumsum(counts) - counts) / counts.sum()
+        group = np.floor(_GROUPS / 2 * (height + rank))
+        return self.joined(np.concatenate(([True], np.diff(group) > 0)))
 
     def form(self, cross: Cross) -> PrefixForm:
         """Sum up what bins of the levels explain of a cross-product; None stands for ττᵀ.
@@ -141,3 +173,18 @@ class Levels:
         label[inner] = 1
         labels = np.cumsum(label)[self.index].reshape(self.shape)
         return Binning(edges, labels, np.bincount(labels.ravel()))
+
+
+def _sort(
+    values: NDArray[np.float64], low: float, high: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return which level each value is, the levels, and their counts."""
+    if high - low < _STEPS * values.size:
+        steps = (values - low).astype(np.int64)
+        if (steps + low == values).all():
+            counts = np.bincount(steps)
+            used = counts > 0
+            levels = np.flatnonzero(used).astype(np.float64) + low
+            return (np.cumsum(used) - 1)[steps], levels, counts[used]
+    levels, index, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return index.astype(np.int64), levels, counts.astype(np.int64)

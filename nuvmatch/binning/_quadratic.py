@@ -8,6 +8,7 @@ l < j, it is ``G_jj - 2 G_ij + G_ii``, which an indefinite Cross can make negati
 No BLAS in here: its threads, spinning, stall where another program has one of the cores.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,6 @@ from .._jit import jit
 
 # More levels than these are grouped: no cut then lies inside a group.
 LEVELS_LIMIT = 4096
-
-# For a measure more levels than those of 8 bits find nothing more, and would cost it many times
-# its map. What has more is put into so many groups.
-EIGHT_BITS, GROUPS = 256, 128
 
 
 @dataclass(frozen=True)
@@ -138,29 +135,12 @@ def group_levels(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(np.searchsorted(cumulated, wanted))
 
 
-def group_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace values by the lowest of their group, where there are more than 256 levels.
-
-    No group has more than 1/64 of the values, but for those of one level, nor of their range:
-    so a few far out do not throw the rest together, nor do many close together leave too few
-    groups for those between.
-    """
-    levels, counts = np.unique(values, return_counts=True)
-    if levels.size <= EIGHT_BITS:
-        return values
-    height = (levels / 2 - levels[0] / 2) / (levels[-1] / 2 - levels[0] / 2)
-    rank = (np.cumsum(counts) - counts) / counts.sum()
-    group = np.floor(GROUPS / 2 * (height + rank))
-    lowest = levels[np.concatenate(([True], np.diff(group) > 0))]
-    return np.asarray(lowest[np.searchsorted(lowest, values, side="right") - 1])
-
-
 def most_bins(counts: NDArray[Any], least: int) -> int:
     """Count how many bins of neighbouring levels can hold at least so many values each."""
-    ends = np.cumsum(counts)
+    ends = np.cumsum(counts).tolist()
     bins, held = 0, 0.0
     while bins < counts.size and ends[-1] - held >= least:
-        held = ends[np.searchsorted(ends, held + least)]
+        held = ends[bisect_left(ends, held + least)]
         bins += 1
     return max(bins, 1)
 

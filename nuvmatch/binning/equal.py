@@ -7,12 +7,12 @@ from .._checks import as_integer
 from ._binning import Binning, Levels, as_least
 
 
-def equal_width(values: ArrayLike, bins: int, *, least: int = 1) -> Binning:
+def equal_width(values: ArrayLike | Levels, bins: int, *, least: int = 1) -> Binning:
     """Cut the range of the values into bins of equal width.
 
     Parameters
     ----------
-    values : array_like of any shape
+    values : array_like of any shape, or Levels
         Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; those that would hold too few values are joined to a neighbour.
@@ -33,7 +33,7 @@ def equal_width(values: ArrayLike, bins: int, *, least: int = 1) -> Binning:
     return levels.cut_by(np.linspace(levels.levels[0], levels.levels[-1], bins + 1), least)
 
 
-def equal_frequency(values: ArrayLike, bins: int, *, least: int = 1) -> Binning:
+def equal_frequency(values: ArrayLike | Levels, bins: int, *, least: int = 1) -> Binning:
     """Cut the values into bins of nearly equal counts.
 
     A value's bin is ``floor(bins * r / d)``, r its midrank among all d values: half the
@@ -41,7 +41,7 @@ def equal_frequency(values: ArrayLike, bins: int, *, least: int = 1) -> Binning:
 
     Parameters
     ----------
-    values : array_like of any shape
+    values : array_like of any shape, or Levels
         Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; those that would hold too few values are joined to a neighbour.

@@ -10,7 +10,7 @@ from ._quadratic import Cross, group_levels, most_bins
 
 
 def greedy(
-    values: ArrayLike,
+    values: ArrayLike | Levels,
     bins: int,
     *,
     cross: Cross = None,
@@ -26,7 +26,7 @@ def greedy(
 
     Parameters
     ----------
-    values : array_like of any shape
+    values : array_like of any shape, or Levels
         Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; never more than d_τ.

@@ -13,7 +13,9 @@ from ._quadratic import Cross, PrefixForm, group_levels, most_bins
 _BLOCK_ROWS = 128
 
 
-def optimal(values: ArrayLike, bins: int, *, cross: Cross = None, least: int = 1) -> Binning:
+def optimal(
+    values: ArrayLike | Levels, bins: int, *, cross: Cross = None, least: int = 1
+) -> Binning:
     """Cut the values into the bins that explain most of the expected tone curves: exactly.
 
     Maximises ``<A, S_τ Cross S_τᵀ>_F`` (paper, Theorem 1) over all cuts of the sorted
@@ -21,7 +23,7 @@ def optimal(values: ArrayLike, bins: int, *, cross: Cross = None, least: int = 1
 
     Parameters
     ----------
-    values : array_like of any shape
+    values : array_like of any shape, or Levels
         Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; never more than d_τ.
@@ -64,7 +66,7 @@ def optimal(values: ArrayLike, bins: int, *, cross: Cross = None, least: int = 1
     return levels.cut_at(places[trace_back(cuts)])
 
 
-def kmeans(values: ArrayLike, bins: int, *, least: int = 1) -> Binning:
+def kmeans(values: ArrayLike | Levels, bins: int, *, least: int = 1) -> Binning:
     """Cut the values so that their variance within bins is the least possible: exactly.
 
     This is one-dimensional k-means, solved by dynamic programming over the distinct
@@ -73,7 +75,7 @@ def kmeans(values: ArrayLike, bins: int, *, least: int = 1) -> Binning:
 
     Parameters
     ----------
-    values : array_like of any shape
+    values : array_like of any shape, or Levels
         Grey levels, finite; d_τ of them distinct.
     bins : int
         How many bins; never more than d_τ.

@@ -75,7 +75,7 @@ class Slices:
         """Where each slice starts in lists of rows and columns; the lists; its channel."""
         counts, ys, xs = [], [], []
         for plane in self.labels:
-            order = np.argsort(plane, axis=None, kind="stable")
+            order = order_of(plane.ravel())
             order = order[np.count_nonzero(plane < 0) :]
             counts.append(np.bincount(plane.ravel()[order]))
             ys.append(order // plane.shape[1])
@@ -96,9 +96,15 @@ class Slices:
 
     @cached_property
     def _inside(self) -> NDArray[np.int64]:
-        return self.labels[:, self.mask]
+        return self.labels.reshape(self.channels, -1) if self.full else self.labels[:, self.mask]
 
     def means(self, greys: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean of each slice, of the greys (channels, pixels) that count of a window."""
         sums = [np.bincount(labels, own) for labels, own in zip(self._inside, greys, strict=True)]
         return np.asarray(np.concatenate(sums) / self.counts)
+
+
+def order_of(labels: Indices) -> Indices:
+    """Sort labels, equal ones as they stand: if they fit 16 bits NumPy does so by counting."""
+    narrow = labels.astype(np.int16) if labels.size and labels.max() < 2**15 else labels
+    return np.argsort(narrow, kind="stable")

@@ -25,7 +25,7 @@ from .images import Image
 from .moments import scatter_of, tile_moments
 from .plan import inside_way
 from .programs import Programs
-from .slices import Indices, Slices
+from .slices import Indices, Slices, order_of
 from .sums import Score, TileSums, for_each_tile
 from .threads import Tile, run, tiles
 from .window_sums import type_of_sums
@@ -93,7 +93,7 @@ class Stopping:
         _, ys, xs, channel = slices.places
         of_slice = np.repeat(np.arange(slices.counts.size), slices.counts)
         group = np.argsort(order)[ys % step] * slices.counts.size + of_slice
-        sort = np.argsort(group, kind="stable")
+        sort = order_of(group)
         self.pixels = channel[of_slice][sort], ys[sort], xs[sort]
         numbers = np.bincount(group, minlength=step * slices.counts.size)
         self.starts = np.append(0, np.cumsum(numbers)).astype(np.int64)

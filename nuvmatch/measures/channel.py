@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binning
-from ..binning import Binning, Curves
+from ..binning import Binning, Curves, Levels
 from ..tones.cross_product import sample_curves
 from ..tones.families import Family
 from ..tones.ranges import scale_levels
@@ -57,44 +57,44 @@ class Channel:
     ends: tuple[float, float]
 
     @cached_property
+    def levels(self) -> Levels:
+        """The greys, sorted."""
+        return Levels.of(self.values)
+
+    @property
     def distinct(self) -> int:
         """How many greys differ."""
-        return int(np.unique(self.values).size)
+        return self.levels.levels.size
 
     @cached_property
-    def grouped(self) -> NDArray[np.float64]:
+    def grouped(self) -> Levels:
         """The greys, those of one group by its lowest.
 
         Greys that no tone curve can tell apart are one level, and of many levels there are
         as many groups as binning can use.
         """
-        levels, index = np.unique(self.values, return_inverse=True)
-        told_apart = np.diff(scale_levels(levels, self.ends)) > 0
-        first = np.concatenate(([True], told_apart))
-        return binning.group_values(levels[first][(np.cumsum(first) - 1)[index]])
+        told_apart = np.diff(scale_levels(self.levels.levels, self.ends)) > 0
+        return self.levels.joined(np.concatenate(([True], told_apart))).grouped()
 
     @cached_property
     def curves(self) -> Curves | None:
         """Tone curves sampled over the levels of `grouped`; None if all would be straight."""
-        levels, counts = np.unique(self.grouped, return_counts=True)
-        scaled = scale_levels(levels, self.ends)
+        scaled = scale_levels(self.grouped.levels, self.ends)
         if scaled[-1] - scaled[0] < _STRAIGHT:
             return None
-        return sample_curves(self.family, scaled, counts)
+        return sample_curves(self.family, scaled, self.grouped.counts)
 
     def number_by_rule(self, rule: str) -> int:
         """Choose the number of bins by a rule of `nuvmatch.binning`."""
-        if rule == "auto":
-            return binning.number_of_bins(self.grouped, rule, cross=self.curves)
-        levels = binning.Levels.of(self.values)
-        return binning.number_by_rule(levels, rule, None, integral=self.integral)
+        about = (self.grouped, rule, self.curves) if rule == "auto" else (self.levels, rule, None)
+        return binning.number_by_rule(*about, integral=self.integral)
 
     def cut(self, number: int, binner: str) -> Binning:
         """Cut by a binner into so many bins at most, each of two pixels or more.
 
         Only where that leaves a single bin one of them may have a single pixel.
         """
-        values = self.grouped if binner in _BY_GROUPS else self.values
+        values = self.grouped if binner in _BY_GROUPS else self.levels
         given: dict[str, Any] = {"cross": self.curves} if binner in _BY_CURVES else {}
         cut: Binning = _BINNERS[binner](values, number, least=LEAST_PIXELS, **given)
         if cut.counts.size < min(number, 2):
@@ -116,7 +116,7 @@ class Channel:
                 f"bin edges reach from {edges[0]:g} to {edges[-1]:g}; they must cover the "
                 f"template's {low:g} to {high:g}"
             )
-        return binning.Levels.of(self.values).cut_by(np.array(edges, np.float64))
+        return self.levels.cut_by(np.array(edges, np.float64))
 
     def curves_over(self, cut: Binning) -> tuple[Curves, NDArray[np.int64], NDArray[np.int64]]:
         """Return tone curves over what is of one group and one bin.
@@ -128,7 +128,8 @@ class Channel:
         bins, counts : ndarray of int, of the pairs' number
             The bin of each pair, and how many pixels are of it.
         """
-        levels, group = np.unique(self.grouped, return_inverse=True)
-        pairs, counts = np.unique(cut.labels * levels.size + group, return_counts=True)
+        levels = self.grouped.levels
+        both = Levels.of(cut.labels * levels.size + self.grouped.index)
+        pairs, counts = both.levels.astype(np.int64), both.counts
         samples = levels[None] if self.curves is None else self.curves.samples
         return Curves(samples[:, pairs % levels.size]), pairs // levels.size, counts

@@ -31,7 +31,7 @@ from .models.constant import PiecewiseConstant
 from .models.curves import FewCurves, piecewise_linear, principal
 from .models.gain import Gain
 from .models.monotone import MonotoneModel
-from .template import Template
+from .template import Template, under
 from .units import Greys, common_unit, unit_of
 
 # Slices for each straight piece of a curve, and for each bin where curves are chosen from
@@ -382,6 +382,6 @@ class NUVScorer(Scorer):
 
     def _greys(self, window: NDArray[Any]) -> tuple[NDArray[np.float64], float, int]:
         """Greys of a window that count, less a base and times a unit: no sum overflows."""
-        greys, base = _checks.as_floats(window[:, self._template.mask])
+        greys, base = _checks.as_floats(under(self._template.mask, window))
         unit = unit_scale(float(abs(greys).max()))
         return greys * unit, unit, base

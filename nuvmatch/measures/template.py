@@ -19,6 +19,11 @@ class FlatTemplateError(ValueError):
     """A template is flat where it counts: that says nothing about where it is."""
 
 
+def under(mask: NDArray[np.bool_], planes: NDArray[Any]) -> NDArray[Any]:
+    """Return what is under a mask, (channels, pixels): a view, if that is all."""
+    return planes.reshape(len(planes), -1) if mask.all() else planes[:, mask]
+
+
 @dataclass(frozen=True, eq=False)
 class Template:
     """A template as ``Measure.prepare`` gets it: finite where it counts.
@@ -80,7 +85,7 @@ class Template:
     @classmethod
     def _where(cls, counting: NDArray[np.bool_], planes: NDArray[Any]) -> Template:
         shape = counting.shape
-        inside, base = _checks.as_floats(planes[:, counting])
+        inside, base = _checks.as_floats(under(counting, planes))
         if inside.size == 0:
             bad = 0 if planes.dtype.kind != "f" else np.count_nonzero(~np.isfinite(planes))
             raise ValueError(
@@ -92,8 +97,11 @@ class Template:
             raise ValueError(
                 f"the template of shape {shape} has {bad} infinite greys; mask them out"
             )
-        greys = np.zeros(planes.shape)
-        greys[:, counting] = inside
+        if counting.all():
+            greys = inside.reshape(planes.shape)
+        else:
+            greys = np.zeros(planes.shape)
+            greys[:, counting] = inside
         for array in (planes, counting, greys):
             array.flags.writeable = False  # several measures may share them
         return cls(planes, counting, greys, base)
@@ -111,7 +119,7 @@ class Template:
     @cached_property
     def inside(self) -> NDArray[np.float64]:
         """Greys that count, shape (channels, pixels), less `base`."""
-        return self.greys[:, self.mask]
+        return under(self.mask, self.greys)
 
     @cached_property
     def lattice(self) -> Lattice | None:
