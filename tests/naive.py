@@ -141,6 +141,15 @@ def image_bins(image, bins, value_range):
     return np.array([[sum(grey >= edge for edge in edges) for grey in row] for row in image])
 
 
+def to_means(template, labels):
+    """Each grey of a slice as the mean of these, channel by channel."""
+    found = np.array(template, float)
+    for plane, of_plane in zip(as_channels(found), as_channels(labels), strict=True):
+        for label in set(of_plane.ravel().tolist()) - {-1}:
+            plane[of_plane == label] = plane[of_plane == label].mean()
+    return found
+
+
 def window_to_pattern(window, template, counts, bins, value_range):
     """Variance of the template within the window's bins over its variance, channels pooled.
 
@@ -236,17 +245,21 @@ def mutual_information_map(image, labels, bins, value_range, by):
     return scores
 
 
-def sums_of_n_log_n(bins, labels):
-    """Over the joint histogram of every window, and over its own; and its fullest bin."""
-    shape = map_shape(bins, labels.shape)
-    joint, of_image, largest = np.zeros(shape), np.zeros(shape), np.zeros(shape, int)
+def joint_sums(bins, labels, values=None):
+    """Over joint histograms: n log2 n, of the image's bins too, the fullest of these, explained.
+
+    That is (sum of values)^2 / pixels of each bin of the image.
+    """
+    values = np.zeros(labels.max() + 1) if values is None else values
+    found = np.zeros((4, *map_shape(bins, labels.shape)))
     for place, window in windows(bins, labels.shape):
         both = np.stack([window[labels >= 0], labels[labels >= 0]])
         cells = np.unique(both, axis=1, return_counts=True)[1]
-        own = np.unique(both[0], return_counts=True)[1]
-        joint[place], of_image[place] = (float((n * np.log2(n)).sum()) for n in (cells, own))
-        largest[place] = own.max()
-    return joint, of_image, largest
+        numbers, own = np.unique(both[0], return_counts=True)
+        sums = [sum(values[k] for k in both[1, both[0] == j]) for j in numbers]
+        joint, of_image = (float((n * np.log2(n)).sum()) for n in (cells, own))
+        found[(..., *place)] = joint, of_image, own.max(), (np.square(sums) / own).sum()
+    return found
 
 
 def replace_nan(scores, value):

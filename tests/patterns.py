@@ -209,6 +209,8 @@ def marked_reference(image, template, measure, mask=None, value_range=None):
     ends = value_range or naive.usual_range(image)
     if isinstance(measure, WindowToPattern):
         bins = measure.bins or min(8, (prepared.pixels + 1) // 2)
+        if measure.binned:
+            template = naive.to_means(template, labels_of(measure.prepare(prepared).bins))
 
         def score(window):
             return naive.window_to_pattern(window, template, prepared.mask, bins, ends)

@@ -5,7 +5,15 @@ of the package sees it through these names only.
 """
 
 from .images import Image, ends_around, prepare, unit_scale
-from .joint import BinSums, JointSumsOf, Shape, for_each_bin_sum, for_each_joint_sum
+from .joint import (
+    BinSums,
+    JointSums,
+    Shape,
+    SumUp,
+    Terms,
+    for_each_bin_sum,
+    for_each_joint_sum,
+)
 from .lattices import Lattice, find_lattice, find_spacing, sample_step
 from .maps import replace_nan
 from .products import Pattern, ProductScore, TileProducts, for_each_product, products_at
@@ -21,7 +29,7 @@ __all__ = [
     "BestWindows",
     "BinSums",
     "Image",
-    "JointSumsOf",
+    "JointSums",
     "Lattice",
     "Pattern",
     "ProductScore",
@@ -31,7 +39,9 @@ __all__ = [
     "Shape",
     "Slices",
     "Stopping",
+    "SumUp",
     "Survey",
+    "Terms",
     "Tile",
     "TileProducts",
     "TileProjections",

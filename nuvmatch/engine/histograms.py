@@ -1,4 +1,4 @@
-"""Sums of ``n log2 n`` over the joint histograms of many windows at a time.
+"""Sums over the joint histograms of many windows at a time.
 
 For each bin of the image there is one bit a window: whether a pixel of it falls into the bin. Full
 adders count these, as logic on whole registers of windows; what they leave are the digits of
@@ -269,6 +269,8 @@ def _add_row(
     slices = len(scales) - 1
     for x in range(LANES):
         largest[x] = max(largest[x], total[x])
+    if joint.size == 0:
+        return
     if n_log_n.size > 0:
         for k in range(slices):
             of_slice = counts[k]
@@ -287,14 +289,34 @@ def _add_row(
 
 
 @jit
+def _add_explained(
+    counts: NDArray[np.uint32],
+    total: NDArray[np.uint32],
+    values: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    explained: NDArray[np.float64],
+) -> None:
+    """Add what one bin of the image explains of the template's values: ``sum^2 / pixels``."""
+    sums[:] = 0
+    for k in range(len(values)):
+        of_slice = counts[k]
+        for x in range(LANES):
+            sums[x] += values[k] * of_slice[x]
+    for x in range(LANES):
+        explained[x] += sums[x] * sums[x] / max(np.float64(total[x]), 1.0)
+
+
+@jit
 def add_terms(
     counts: NDArray[np.uint32],
     totals: NDArray[np.uint32],
     scales: NDArray[np.int32],
     n_log_n: NDArray[np.float64],
+    values: NDArray[np.float64],
     joint: NDArray[np.float64],
     of_image: NDArray[np.float64],
     largest: NDArray[np.uint32],
+    explained: NDArray[np.float64],
 ) -> None:
     """Add the terms of one bin of the image to those of others.
 
@@ -304,16 +326,18 @@ def add_terms(
         Pixels of each slice in the bin.
     totals : ndarray of shape (rows, LANES)
         Pixels of all of them.
-    joint, of_image, largest : ndarray of shape (rows, LANES)
+    joint, of_image, largest, explained : ndarray of shape (rows, LANES)
         Are added to, or raised.
 
     Other parameters are those of `sum_terms`.
 
-    Plain twin: ``naive.sums_of_n_log_n``.
+    Plain twin: ``naive.joint_sums``.
     """
-    sums = np.empty((2, LANES), np.float32)
+    sums, deviations = np.empty((2, LANES), np.float32), np.empty(LANES)
     for y in range(len(totals)):
         _add_row(counts[:, y], totals[y], scales, n_log_n, sums, joint[y], of_image[y], largest[y])
+        if len(values) > 0:
+            _add_explained(counts[:, y], totals[y], values, deviations, explained[y])
 
 
 @jit
@@ -325,11 +349,13 @@ def sum_terms(
     starts: NDArray[np.int64],
     scales: NDArray[np.int32],
     n_log_n: NDArray[np.float64],
+    values: NDArray[np.float64],
     joint: NDArray[np.float64],
     of_image: NDArray[np.float64],
     largest: NDArray[np.uint32],
+    explained: NDArray[np.float64],
 ) -> None:
-    """Sum ``n log2 n`` over the joint histogram of every window, and over the image's own.
+    """Sum over the joint histogram of every window, and over the image's own.
 
     Parameters
     ----------
@@ -342,12 +368,18 @@ def sum_terms(
         pixels.
     n_log_n : ndarray of shape (pixels + 1,) or (0,)
         Terms by count. None: by a polynomial, in single precision for each bin of the image.
-    joint, of_image, largest : ndarray of shape (rows, columns), filled
-        Both sums, and the pixels of the fullest bin of the image. At most `LANES` columns.
+    values : ndarray of shape (slices,) or (0,)
+        Of the template, less their mean over all of its pixels.
+    joint, of_image : ndarray of shape (rows, columns), filled; or (rows, 0)
+        Sums of ``n log2 n``. At most `LANES` columns.
+    largest : ndarray of shape (rows, columns), filled
+        Pixels of the fullest bin of the image.
+    explained : ndarray of shape (rows, columns), filled; or (rows, 0) without values
+        Sums over the bins of the image of ``(sum of values)^2 / pixels``.
 
-    Plain twin: ``naive.sums_of_n_log_n``.
+    Plain twin: ``naive.joint_sums``.
     """
-    rows, columns = joint.shape
+    rows, columns = largest.shape
     height, width = bins.shape[0] - rows + 1, bins.shape[1] - columns + 1
     words = -(-(LANES + width) // 512) * 8  # a line of the cache, or some
     bits = np.empty((min(number, _BINS_AT_ONCE), len(bins), words), np.uint64)
@@ -356,8 +388,9 @@ def sum_terms(
     as_bytes = planes.reshape(-1).view(np.uint8)
     offsets = ((xs & 7) * len(bins) + ys) * (8 * words) + (xs >> 3)
     counts = np.empty((len(starts), LANES), np.uint32)  # the last: of all slices
-    sums = np.empty((2, LANES), np.float32)
-    both = np.zeros((2, rows, LANES))
+    sums, deviations = np.empty((2, LANES), np.float32), np.empty(LANES)
+    both = np.zeros((2, rows, LANES if joint.size > 0 else 0))
+    known = np.zeros((rows, LANES if len(values) > 0 else 0))
     fullest = np.zeros((rows, LANES), np.uint32)
     for i in range(number):
         own = i % len(bits)
@@ -377,9 +410,14 @@ def sum_terms(
                     counts, counts[-1], scales, n_log_n, sums,
                     both[0, top], both[1, top], fullest[top],
                 )  # fmt: skip
+                if len(values) > 0:
+                    _add_explained(counts, counts[-1], values, deviations, known[top])
     for y in range(rows):
         for x in range(columns):
             place = (x & 7) * (LANES // 8) + (x >> 3)
-            joint[y, x] = both[0, y, place]
-            of_image[y, x] = both[1, y, place]
             largest[y, x] = fullest[y, place]
+            if joint.size > 0:
+                joint[y, x] = both[0, y, place]
+                of_image[y, x] = both[1, y, place]
+            if len(values) > 0:
+                explained[y, x] = known[y, place]

@@ -1,7 +1,7 @@
 """Joint histograms of every window: what each bin of the image holds of the template."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,23 +31,28 @@ _BITS, _PLANE = 3, 5000
 
 _SURE = 0.25  # error of sums of whole numbers, at most: they are rounded to the right ones
 
+Scores = Sequence[NDArray[np.float64]]  # of a tile, by each measure
 BinSums = Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]
 Shape = tuple[int, int]
 
 
 class JointSums(NamedTuple):
-    """Sums of ``n log2 n``, each of shape (rows, columns); overwritten by the next."""
+    """Sums over joint histograms: (channels, rows, columns), or (.., 0) of what is not asked."""
 
-    joint: NDArray[np.float64]  # over the bins of image and template together
+    joint: NDArray[np.float64]  # of n log2 n, over the bins of image and template together
     of_image: NDArray[np.float64]  # over the bins of the image
     largest: NDArray[np.uint32]  # pixels in the fullest bin of the image
+    explained: NDArray[np.float64]  # of (sum of values)^2 / pixels, over the bins of the image
 
 
-class JointSumsOf(Protocol):
-    """What sums a channel of a tile."""
+class Terms(NamedTuple):
+    """What is summed over joint histograms."""
 
-    def __call__(self, c: int, n_log_n: NDArray[np.float64]) -> JointSums:
-        """Sum by a table, or by none in single precision."""
+    n_log_n: NDArray[np.float64] | None  # by count; empty: in single precision; None: nothing
+    values: Sequence[NDArray[np.float64]]  # of each channel's slices; or none
+
+
+SumUp = Callable[[Terms], JointSums]  # those of the last terms with a table, and without, are kept
 
 
 def for_each_joint_sum(
@@ -56,11 +61,11 @@ def for_each_joint_sum(
     number: int,
     mask: Programs,
     slices: Sequence[Programs],
-    score: Callable[[Shape, JointSumsOf], NDArray[np.float64]],
-    out: NDArray[Any],
+    score: Callable[[SumUp], Scores],
+    out: Sequence[NDArray[Any]],
     n_threads: int,
 ) -> None:
-    """Fill a score map from the joint histogram of every window's bins with slices.
+    """Fill score maps from the joint histogram of every window's bins with slices.
 
     Parameters
     ----------
@@ -71,35 +76,60 @@ def for_each_joint_sum(
     slices : sequence of Programs
         Of each channel by itself.
     score : callable
-        Returns the scores of a tile, given its shape, and a function that sums ``n log2 n`` over
-        the joint histograms of a channel, as `sum_terms` does. Windows that are flat are all in
-        one bin, as many others may be: which of them give evidence is the score's to say.
-    out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
+        Returns the scores of a tile for each map, given a function that sums terms over the
+        joint histograms, as `sum_terms` does. Windows that are flat are all in one bin, as many
+        others may be: which of them give evidence is the score's to say.
+    out : sequence of ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
     """
-    programs = [_additions(own, number * out.size) for own in slices]
+    shape = out[0].shape[0], out[0].shape[1]
+    programs = [_additions(own, number * shape[0] * shape[1]) for own in slices]
 
-    def score_tile(tile: Tile) -> NDArray[np.float64]:
-        def sums_of(c: int, n_log_n: NDArray[np.float64]) -> JointSums:
-            own, program = slices[c].slices, programs[c]
-            under = np.ascontiguousarray(bins[c][tile.under(own.shape)])  # of one layout
-            columns = tile.shape[1] if program is None else COUNTED
-            joint, of_image = scratch.array("joint", (2, tile.shape[0], columns), np.float64)
-            largest = scratch.array("largest", joint.shape, np.uint32)
-            scales = np.frexp(np.append(own.counts, own.pixels))[1] - 1
-            scales *= n_log_n.size == 0
-            about = scales, n_log_n, joint, of_image, largest
-            if program is None:
-                starts, ys, xs, _ = own.places
-                sum_terms(under, number, ys, xs, starts, *about)
-            else:
-                _add_bins(under, number, own, program, *about)
-            joint += np.dot(scales[:-1], own.counts)
-            of_image += scales[-1] * own.pixels
-            return JointSums(*(sums[:, : tile.shape[1]] for sums in (joint, of_image, largest)))
+    def score_tile(tile: Tile) -> Scores:
+        def sum_up(terms: Terms) -> JointSums:
+            sums = _room(terms, (len(bins), *tile.shape))
+            for c, (own, program) in enumerate(zip(slices, programs, strict=True)):
+                under = np.ascontiguousarray(bins[c][tile.under(own.slices.shape)])  # one layout
+                values = terms.values[c] if terms.values else np.empty(0)
+                about = own.slices, program, terms.n_log_n, values
+                _sum_channel(under, number, *about, JointSums(*(one[c] for one in sums)))
+            return sums
 
-        return score(tile.shape, sums_of)
+        return score(sum_up)
 
-    _fill(image, mask, tiles(out.shape, _ROWS, COUNTED), score_tile, out, n_threads)
+    _fill(image, mask, tiles(shape, _ROWS, COUNTED), score_tile, out, n_threads)
+
+
+def _room(terms: Terms, shape: tuple[int, int, int]) -> JointSums:
+    """Make room for sums; without columns where they are not asked for."""
+    key = "by table" if terms.n_log_n is not None and terms.n_log_n.size > 0 else ""
+    none = *shape[:2], 0
+    entropies = (2, *(none if terms.n_log_n is None else shape))
+    joint, of_image = scratch.array(f"joint {key}", entropies, np.float64)
+    largest = scratch.array(f"largest {key}", shape, np.uint32)
+    explained = scratch.array(f"explained {key}", shape if terms.values else none, np.float64)
+    return JointSums(joint, of_image, largest, explained)
+
+
+def _sum_channel(
+    under: NDArray[Any],
+    number: int,
+    own: Slices,
+    program: Program | None,
+    n_log_n: NDArray[np.float64] | None,
+    values: NDArray[np.float64],
+    sums: JointSums,
+) -> None:
+    """Sum terms of a channel: each less a whole number, which is given back afterwards."""
+    table = np.empty(0) if n_log_n is None else n_log_n
+    scales = np.frexp(np.append(own.counts, own.pixels))[1] - 1
+    scales *= table.size == 0
+    if program is None:
+        starts, ys, xs, _ = own.places
+        sum_terms(under, number, ys, xs, starts, scales, table, values, *sums)
+    else:
+        _add_bins(under, number, own, program, scales, table, values, sums)
+    np.add(sums.joint, np.dot(scales[:-1], own.counts), out=sums.joint)
+    np.add(sums.of_image, scales[-1] * own.pixels, out=sums.of_image)
 
 
 def _additions(slices: Programs, windows: int) -> Program | None:
@@ -118,12 +148,12 @@ def _add_bins(
     program: Program,
     scales: NDArray[np.int32],
     n_log_n: NDArray[np.float64],
-    *sums: NDArray[Any],
+    values: NDArray[np.float64],
+    sums: JointSums,
 ) -> None:
     """Do what `sum_terms` does: a bin of the image is an image of its own, of 1 and 0."""
-    rows, (height, width) = len(sums[0]), slices.shape
-    for one in sums:
-        one[:] = 0
+    (rows, columns), (height, width) = sums.largest.shape, slices.shape
+    wide = [np.zeros((rows, COUNTED if one.size else 0), one.dtype) for one in sums]
     plane = scratch.array("in bin", (1, len(under), COUNTED + width - 1), np.uint8)
     plane[:, :, under.shape[1] :] = 0
     in_bin = scratch.array("window sums", (1, rows, COUNTED), np.uint32)
@@ -135,7 +165,10 @@ def _add_bins(
             add_up(plane, program, in_bin, cells)
             counts = cells[: slices.counts.size].view(np.uint32)
             totals = counts.sum(axis=0, dtype=np.uint32)
-            add_terms(counts, totals, scales, n_log_n, *sums)
+            add_terms(counts, totals, scales, n_log_n, values, *wide)
+    into: tuple[NDArray[Any], ...] = sums
+    for one, found in zip(into, wide, strict=True):
+        one[:] = found[:, :columns]
 
 
 def _padded(columns: int) -> int:
@@ -166,14 +199,14 @@ def for_each_bin_sum(
     """
     most = product_tile(pattern.mask.shape, out.shape, 1)
 
-    def score_tile(tile: Tile) -> NDArray[np.float64]:
+    def score_tile(tile: Tile) -> Scores:
         def sums(c: int) -> BinSums:
             under = bins[c][tile.under(pattern.mask.shape)]
             return _bin_sums(under, number, pattern, most, c, tile.shape)
 
-        return score(tile.shape, sums)
+        return [score(tile.shape, sums)]
 
-    _fill(image, pattern.programs, tiles(out.shape, *most), score_tile, out, n_threads)
+    _fill(image, pattern.programs, tiles(out.shape, *most), score_tile, [out], n_threads)
 
 
 def _bin_sums(
@@ -238,19 +271,21 @@ def _fill(
     image: Image,
     mask: Programs,
     todo: list[Tile],
-    score: Callable[[Tile], NDArray[np.float64]],
-    out: NDArray[Any],
+    score: Callable[[Tile], Scores],
+    out: Sequence[NDArray[Any]],
     n_threads: int,
 ) -> None:
-    """Fill a score map tile by tile, with NaN where windows have a bad pixel."""
+    """Fill score maps tile by tile, with NaN where windows have a bad pixel."""
 
     def task(tile: Tile) -> None:
         rows, columns = tile.shape
-        scores = score(tile)[:, :columns]
+        every = score(tile)
         bad = image.bad_patch(tile, mask.slices.shape, _padded(columns))
-        if bad is not None:
-            scores[bad_counts(bad, mask, rows)[:, :columns] > 0] = np.nan
-        out[tile.place] = scores
+        hit = None if bad is None else bad_counts(bad, mask, rows)[:, :columns] > 0
+        for scores, whole in zip(every, out, strict=True):
+            if hit is not None:
+                scores[hit] = np.nan
+            whole[tile.place] = scores
 
     run(task, todo, n_threads)
 

@@ -25,12 +25,17 @@ _BINS, _LEAST_PIXELS = 16, 4
 
 
 def _panel(bins: int) -> tuple[Measure, ...]:
-    """Measures whose errors differ, chosen on other photographs than tables are made of."""
+    """Measures whose errors differ, chosen on other images than tables are made of.
+
+    The last three are of the same joint histograms, which are counted once.
+    """
+    binned: dict[str, Any] = {"bins": bins, "binning": "equal_width"}
     return (
         NCC(squared=True),
         AdaptiveNUV(),
-        MI(bins=bins, binning="equal_width", normalize="both"),
-        WindowToPattern(bins=bins),
+        MI(**binned, normalize="both"),
+        MI(**binned, normalize="window"),
+        WindowToPattern(bins=bins, binned=True),
     )
 
 
@@ -51,8 +56,8 @@ class Auto:
     Parameters
     ----------
     *measures : Measure or str
-        Two or more, all different. None: NCC², `AdaptiveNUV`, and by 16 bins `MI` with
-        normalize="both" and `WindowToPattern`.
+        Two or more, all different. None: NCC², `AdaptiveNUV`, and by 16 bins of equal width `MI`,
+        with normalize="both" and with "window", and `WindowToPattern` with binned=True.
 
     Raises
     ------

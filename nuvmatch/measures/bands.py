@@ -29,6 +29,7 @@ from ..finding import (
 from ..finding.suppression import TieBreaker
 from ..results import Match
 from .base import Scorer
+from .counting import fill_all
 
 # Windows whose scores are held at a time. The rows that two bands share are read twice, so
 # bands are not too low; most images are done in one.
@@ -185,8 +186,7 @@ class Bands:
         return self._fill_from(self.image.crop(first, 0, height, self.image.shape[1]), out)
 
     def _fill_from(self, under: Image, out: NDArray[Any]) -> NDArray[Any]:
-        for scorer, scores in zip(self._scorers, out, strict=True):
-            scorer.fill(under, scores, self._n_threads)
+        fill_all(self._scorers, under, list(out), self._n_threads)
         return out
 
 

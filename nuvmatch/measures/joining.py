@@ -37,8 +37,9 @@ def join(maps: NDArray[np.floating], parts: Sequence[Null]) -> NDArray[np.float6
     shown = [np.exp(parts[i].shown) * (1 - _ROUNDING) for i in deciding]  # equal ones count
     ends = np.cumsum([0, *map(len, shown)])
     out = np.empty(maps.shape[1:])
+    told = maps if len(deciding) == len(parts) else maps[deciding]
     join_maps(
-        np.ascontiguousarray(maps[deciding]), laws, np.concatenate([*shown, []]), ends,
+        np.ascontiguousarray(told), laws, np.concatenate([*shown, []]), ends,
         min(AGREE, len(deciding)), out,
     )  # fmt: skip
     return out

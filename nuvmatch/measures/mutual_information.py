@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
-from ..engine import Image, JointSumsOf, Programs, Shape, Slices, for_each_joint_sum
-from .base import Scorer
-from .bins import Binned, Cuts, report, spread
-from .image_bins import bin_image, check_image_bins
+from ..engine import JointSums, SumUp, Terms
+from .bins import Binned, Cuts
+from .counting import CountingScorer
 from .template import Template
 
 # Two pixels in one bin but not in one slice leave open 2 bits: what is less is rounding.
@@ -65,65 +64,51 @@ class MI(Binned):
         return MIScorer(self.cut(template), self)
 
 
-class MIScorer(Scorer):
+class MIScorer(CountingScorer):
     """Mutual information with one template."""
 
     def __init__(self, cuts: Cuts, measure: MI) -> None:
-        check_image_bins(cuts.wanted)
-        template = cuts.template
-        labels = spread(template, cuts.binnings)
-        self.bins = report(template, cuts.binnings, labels)
-        self._image_bins = cuts.wanted
-        self._measure = measure
-        self._mask = Programs(Slices.of_mask(template.mask, len(labels)))
-        self._slices = [Programs(Slices(plane[None])) for plane in labels]
-        n_log_n = np.arange(template.pixels + 1.0)
+        super().__init__(cuts, measure.value_range)
+        pixels, channels = cuts.template.pixels, len(cuts.binnings)
+        n_log_n = np.arange(pixels + 1.0)
         n_log_n[1:] *= np.log2(n_log_n[1:])
         self._n_log_n = n_log_n
-        self._label_terms = [n_log_n[cut.counts].sum() for cut in cuts.binnings]
-        self._label_entropy = sum(n_log_n[-1] - terms for terms in self._label_terms)
-        self._error = _ERROR * len(labels) * template.pixels
-        self._template, self._window = _WEIGHTS[measure.normalize]
+        label_terms = np.array([n_log_n[cut.counts].sum() for cut in cuts.binnings])
+        self._label_terms = label_terms[:, None, None]
+        self._label_entropy = (n_log_n[-1] - label_terms).sum()
+        self._error = _ERROR * channels * pixels
+        self._template_weight, self._window_weight = _WEIGHTS[measure.normalize]
         # Windows' own entropies may be as small as they like.
-        self._to_be_exact = _TOLERANCE * self._template * self._label_entropy < self._error
+        self._to_be_exact = _TOLERANCE * self._template_weight * self._label_entropy < self._error
 
-    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
-        """Fill a score map."""
-        bins = bin_image(image, self._measure.value_range, self._image_bins)
-        exact = self._to_be_exact or out.dtype == np.float64
-        score = self._score_exactly if exact else self._score
-        for_each_joint_sum(
-            image, bins, self._image_bins, self._mask, self._slices, score, out, n_threads
-        )
+    def terms(self, dtype: np.dtype[Any]) -> Terms:
+        """Sum in single precision where that is enough."""
+        exact = self._to_be_exact or dtype == np.float64
+        return Terms(self._n_log_n if exact else np.empty(0), ())
 
-    def _score(self, shape: Shape, sums_of: JointSumsOf) -> NDArray[np.float64]:
-        """Score in single precision; but whether a match is perfect takes all digits."""
-        scores, left_open = self._scores(shape, sums_of, np.empty(0))
+    def score(self, sums: JointSums, sum_up: SumUp | None) -> NDArray[np.float64]:
+        """Score by these sums; but whether a match is perfect takes all digits."""
+        scores, left_open = self._scores(sums)
         near = (left_open < _LEAST_OPEN + self._error) & ~np.isnan(scores)
-        if near.any():
-            np.copyto(scores, self._score_exactly(shape, sums_of), where=near)
+        if sum_up is not None and near.any():
+            exact = self._scores(sum_up(Terms(self._n_log_n, ())))[0]
+            np.copyto(scores, exact, where=near)
         return scores
 
-    def _score_exactly(self, shape: Shape, sums_of: JointSumsOf) -> NDArray[np.float64]:
-        return self._scores(shape, sums_of, self._n_log_n)[0]
-
-    def _scores(
-        self, shape: Shape, sums_of: JointSumsOf, n_log_n: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _scores(self, sums: JointSums) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Add up what each channel leaves open of the other image: ``1 - I / H = (H - I) / H``.
 
         It is returned with the scores.
         """
-        left_open, window_entropy = np.zeros((2, *shape))
-        flat = np.ones(shape, np.bool_)
-        for c, of_template in enumerate(self._label_terms):
-            joint, of_image, largest = sums_of(c, n_log_n)
-            left_open += self._template * (of_image - joint) + self._window * (of_template - joint)
-            window_entropy += self._n_log_n[-1] - of_image
-            flat &= largest == self._n_log_n.size - 1
+        of_template, of_window = self._label_terms - sums.joint, sums.of_image - sums.joint
+        left_open = (self._template_weight * of_window + self._window_weight * of_template).sum(
+            axis=0
+        )
         left_open[left_open < _LEAST_OPEN] = 0
-        entropy = self._template * self._label_entropy + self._window * window_entropy
-        scores = np.full(shape, np.nan)
+        window_entropy = (self._n_log_n[-1] - sums.of_image).sum(axis=0)
+        entropy = self._template_weight * self._label_entropy + self._window_weight * window_entropy
+        flat = (sums.largest == self._n_log_n.size - 1).all(axis=0)
+        scores = np.full(left_open.shape, np.nan)
         np.divide(left_open, entropy, out=scores, where=~flat)
         np.minimum(scores, 1, out=scores)
         return scores, left_open

@@ -61,6 +61,9 @@ def name_of(measure: Measure) -> str:
 
 
 def type_name(measure: Measure) -> str:
-    """Return the name of a measure, or of its type, where others stand beside it."""
+    """Return the name of a measure, or of its kind, where others stand beside it."""
     name = name_of(measure)
-    return name if name in NAMED else type(measure).__name__
+    if name in NAMED:
+        return name
+    of_window = isinstance(measure, MI) and measure.normalize == "window"
+    return "nMI" if of_window else type(measure).__name__

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._jit import jit
 from .._settings import Settings
-from ..engine import BinSums, Image, Pattern, Shape, for_each_bin_sum
+from ..engine import BinSums, Image, JointSums, Pattern, Shape, SumUp, Terms, for_each_bin_sum
 from .base import Scorer
-from .bins import DEFAULT_BINS, check_number
+from .bins import DEFAULT_BINS, Binned, Cuts, check_number
+from .counting import CountingScorer
 from .image_bins import bin_image, check_image_bins
 from .template import Template
 
@@ -42,11 +43,16 @@ class WindowToPattern(Settings):
     adjusted : bool
         Divide scores by their mean for noise that falls into these bins, which is
         ``(d - b) / (d - 1)`` for b of them.
+    binned : bool
+        Take each grey of the template for the mean of its bin, of as many bins of equal width
+        as the window has: then it is counted how many pixels of each lie in which, as by `MI`,
+        which takes less time for small templates. Not with `adjusted`.
     """
 
     bins: int | None = None
     value_range: tuple[float, float] | None = None
     adjusted: bool = False
+    binned: bool = False
 
     def __post_init__(self) -> None:
         if self.bins is not None:
@@ -55,13 +61,19 @@ class WindowToPattern(Settings):
         if self.value_range is not None:
             self._set(value_range=_checks.as_range(self.value_range, "value_range"))
         self._set(adjusted=_checks.as_flag(self.adjusted, "adjusted"))
+        self._set(binned=_checks.as_flag(self.binned, "binned"))
+        if self.adjusted and self.binned:
+            raise ValueError("WindowToPattern is adjusted, or binned; it was asked for both")
 
-    def prepare(self, template: Template) -> WindowToPatternScorer:
-        """Centre the template."""
+    def prepare(self, template: Template) -> Scorer:
+        """Centre the template, or cut it into bins."""
         template.check_contrast()
         d = template.pixels
         bins = self.bins or min(DEFAULT_BINS, (d + 1) // 2)
-        check_number(bins, d, asked_for=self.bins is not None)
+        check_number(bins, d, asked_for=self.bins is not None and not self.binned)  # or told twice
+        if self.binned:
+            cuts = Binned(bins=bins, binning="equal_width").cut(template)
+            return BinnedToPatternScorer(cuts, self.value_range)
         return WindowToPatternScorer(template, bins, self)
 
 
@@ -100,6 +112,34 @@ class WindowToPatternScorer(Scorer):
         if self._measure.adjusted:
             scores /= np.maximum(1 - chance / pattern.squares, _ROUNDING)
         scores[flat] = np.nan
+        return scores
+
+
+class BinnedToPatternScorer(CountingScorer):
+    """What bins of windows explain of the bins of one template."""
+
+    def __init__(self, cuts: Cuts, value_range: tuple[float, float] | None) -> None:
+        super().__init__(cuts, value_range)
+        self._pixels = cuts.template.pixels
+        self._means = []
+        for cut, greys in zip(cuts.binnings, cuts.template.inside, strict=True):
+            unit = cuts.template.unit
+            sums = np.bincount(cut.labels, (greys - greys.min()) * unit)
+            self._means.append(sums / cut.counts - sums.sum() / greys.size)
+        self._squares = sum(
+            float(cut.counts @ means**2)
+            for cut, means in zip(cuts.binnings, self._means, strict=True)
+        )
+
+    def terms(self, dtype: np.dtype[Any]) -> Terms:
+        """Sum the means of slices."""
+        return Terms(None, self._means)
+
+    def score(self, sums: JointSums, sum_up: SumUp | None) -> NDArray[np.float64]:
+        """Add up what the bins of each channel explain."""
+        scores: NDArray[np.float64] = np.maximum(1 - sums.explained.sum(axis=0) / self._squares, 0)
+        scores[scores < _ROUNDING] = 0
+        scores[(sums.largest == self._pixels).all(axis=0)] = np.nan
         return scores
 
 

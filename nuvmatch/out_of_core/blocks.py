@@ -25,6 +25,7 @@ from ..finding.suppression import Block, Suppression
 from ..matcher import Matcher
 from ..measures.bands import WINDOWS_HELD, Bands, Combine, Result, ScoreMap, Task
 from ..measures.base import Scorer
+from ..measures.counting import fill_all
 from ..measures.precise import MARGIN
 from ..results import Match
 from .running import naming, run
@@ -311,8 +312,7 @@ def _do(
         ]
         chosen = matcher._panel.scorers if scorers is None else scorers
         maps = np.empty((len(chosen), *extent), np.dtype(dtype))
-        for scorer, scores in zip(chosen, maps, strict=True):
-            scorer.fill(image, scores, 1)
+        fill_all(chosen, image, list(maps), 1)
         return work(maps, block)
 
 

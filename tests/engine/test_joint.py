@@ -10,6 +10,7 @@ from nuvmatch.engine import (
     Pattern,
     Programs,
     Slices,
+    Terms,
     for_each_bin_sum,
     for_each_joint_sum,
     prepare,
@@ -32,22 +33,26 @@ def binned_image(rng, shape, channels, number):
     return prepare(planes, None, 1), (number * planes).astype(np.uint8)
 
 
-def joint_sums_of(bins, number, labels, n_log_n=NO_TABLE):
-    """Sums of every window of one tile, by a table or by none."""
+def check_sums(bins, number, labels, n_log_n, rng):
+    """Compare sums of every window of one tile, by a table or by none, with those of loops."""
     starts, ys, xs, _ = Slices(labels[None]).places
-    joint, of_image = np.empty((2, *naive.map_shape(bins, labels.shape)))
+    joint, of_image, explained = np.empty((3, *naive.map_shape(bins, labels.shape)))
     largest = np.empty(joint.shape, np.uint32)
-    scales = np.zeros(len(starts), np.int32)
-    sum_terms(bins, number, ys, xs, starts, scales, n_log_n, joint, of_image, largest)
-    return joint, of_image, largest
-
-
-def check_sums(found, bins, labels, n_log_n):
-    expected = naive.sums_of_n_log_n(bins, labels)
+    about = bins, number, ys, xs, starts, np.zeros(len(starts), np.int32), n_log_n
+    values = rng.standard_normal(len(starts) - 1)
+    sum_terms(*about, values, joint, of_image, largest, explained)
+    expected = naive.joint_sums(bins, labels, values)
     error = 1e-13 * n_log_n[-1] if n_log_n.size else 1e-6 * np.count_nonzero(labels >= 0)
-    for own, plain in zip(found[:2], expected[:2], strict=True):
-        assert_allclose(own, plain, rtol=0, atol=error)
-    assert_array_equal(found[2], expected[2])
+    assert_allclose(joint, expected[0], rtol=0, atol=error)
+    assert_allclose(of_image, expected[1], rtol=0, atol=error)
+    assert_array_equal(largest, expected[2])
+    assert_allclose(explained, expected[3], rtol=1e-12, atol=1e-12)
+    none, alone = np.empty((len(joint), 0)), [np.empty_like(one) for one in (largest, explained)]
+    sum_terms(*about, values, none, none, *alone)  # only what is explained
+    assert_array_equal(alone[0], largest)
+    assert_array_equal(alone[1], explained)
+    sum_terms(*about, np.empty(0), joint, of_image, largest, none)  # all but that
+    assert_allclose(joint, expected[0], rtol=0, atol=error)
 
 
 @pytest.mark.parametrize(("image", "window"), SHAPES[1:])
@@ -55,7 +60,7 @@ def check_sums(found, bins, labels, n_log_n):
 def test_joint_sums_are_those_of_the_loops(image, window, exact, rng):
     bins, labels = rng.integers(0, 3, image).astype(np.uint8), random_labels(rng, window)
     n_log_n = table(labels.size) if exact else NO_TABLE
-    check_sums(joint_sums_of(bins, 3, labels, n_log_n), bins, labels, n_log_n)
+    check_sums(bins, 3, labels, n_log_n, rng)
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -76,14 +81,14 @@ def test_joint_sums_of_many_pixels_and_bins(window, rows, columns, bins, labels,
     slices = rng.integers(0, labels, window)
     slices.flat[:labels] = range(labels)
     n_log_n = table(slices.size) if exact else NO_TABLE
-    check_sums(joint_sums_of(image, bins, slices, n_log_n), image, slices, n_log_n)
+    check_sums(image, bins, slices, n_log_n, rng)
 
 
 @pytest.mark.parametrize("pixels", range(1, 20))
 def test_any_number_of_pixels_is_counted(pixels, rng):
     bins, labels = rng.integers(0, 2, (2, 40)).astype(np.uint8), np.full((2, 10), -1)
     labels.flat[rng.permutation(20)[:pixels]] = 0
-    check_sums(joint_sums_of(bins, 2, labels, table(20)), bins, labels, table(20))
+    check_sums(bins, 2, labels, table(20), rng)
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -92,17 +97,20 @@ def test_scales_leave_terms_small(exact, rng):
     counts = rng.integers(0, 60, (3, 2, LANES)).astype(np.uint32)
     counts[:, 0, 0] = 0
     totals = counts.sum(axis=0, dtype=np.uint32)
-    joint, of_image = np.ones((2, 2, LANES))
+    joint, of_image, explained = np.ones((3, 2, LANES))
     largest = np.full((2, LANES), 100, np.uint32)
+    values = np.array([-2.0, 1, 0.5])
     scales = np.array([5, 6, 2, 7], np.int32)
     n_log_n = table(180) if exact else NO_TABLE
-    add_terms(counts, totals, scales, n_log_n, joint, of_image, largest)
+    add_terms(counts, totals, scales, n_log_n, values, joint, of_image, largest, explained)
     scales = scales * (not exact)
     terms = table(180)[counts] - scales[:3, None, None] * counts
     assert_allclose(joint, 1 + terms.sum(axis=0), rtol=0, atol=1e-12 if exact else 5e-5)
     terms = table(180)[totals] - scales[3] * totals
     assert_allclose(of_image, 1 + terms, rtol=0, atol=1e-12 if exact else 5e-5)
     assert_array_equal(largest, np.maximum(totals, 100))
+    sums = (values[:, None, None] * counts).sum(axis=0)
+    assert_allclose(explained, 1 + sums**2 / np.maximum(totals, 1))
 
 
 @pytest.mark.parametrize("by", ["bits", "additions"])
@@ -117,20 +125,20 @@ def test_channels_of_every_tile_are_summed_apart(by, n_log_n, rng, monkeypatch):
     slices = [Programs(Slices(plane[None])) for plane in labels]
     mask = Programs(Slices.of_mask(labels[0] >= 0, 2))
     image = prepare(rng.random((2, *shape)), None, 1)
-    for c in range(2):
+    values = [rng.standard_normal(own.slices.counts.size) for own in slices]
+    terms = Terms(n_log_n, values)
 
-        def score(of_tile, sums_of, c=c):
-            sums = sums_of(c, n_log_n)
-            assert all(one.shape == of_tile for one in sums)
-            return sums.joint + 100 * sums.of_image + 10000 * sums.largest
+    def score(sum_up):
+        sums = sum_up(terms)
+        return [one[c].astype(float) for c in range(2) for one in sums]
 
-        plain = naive.sums_of_n_log_n(bins[c], labels[c])
-        expected = plain[0] + 100 * plain[1] + 10000 * plain[2]
-        found = np.empty((2, *expected.shape))
-        for n_threads, out in enumerate(found, 1):
-            for_each_joint_sum(image, bins, 4, mask, slices, score, out, n_threads)
-        assert_array_equal(*found)
-        assert_allclose(out, expected, rtol=0, atol=1e-9 if n_log_n.size else 1e-4)
+    plain = [naive.joint_sums(bins[c], labels[c], values[c]) for c in range(2)]
+    expected = np.concatenate(plain)
+    found = np.empty((2, *expected.shape))
+    for n_threads, out in enumerate(found, 1):
+        for_each_joint_sum(image, bins, 4, mask, slices, score, list(out), n_threads)
+    assert_array_equal(*found)
+    assert_allclose(out, expected, rtol=0, atol=1e-9 if n_log_n.size else 1e-4)
 
 
 def test_flat_slices_are_counted_by_additions(rng):
@@ -200,13 +208,17 @@ def test_windows_with_a_bad_pixel_that_counts_are_nan(masked, dtype, rng):
     assert expected.any()
     assert not expected.all()
 
+    def zeros(sum_up):
+        sums = sum_up(Terms(None, ()))
+        return [np.zeros(sums.largest.shape[1:])]
+
     def score(shape, _):
         return np.zeros(shape)
 
     bins, out = np.zeros((2, 9, 140), np.uint8), np.empty(expected.shape)
     programs = Programs(Slices.of_mask(mask, 2))
     of_channel = Programs(Slices(np.where(mask, 0, -1)[None]))
-    for_each_joint_sum(image, bins, 2, programs, [of_channel] * 2, score, out, 1)
+    for_each_joint_sum(image, bins, 2, programs, [of_channel] * 2, zeros, [out], 1)
     assert_array_equal(np.isnan(out), expected)
     out[:] = 0
     pattern = Pattern.from_greys(rng.random((2, 3, 4)), mask)

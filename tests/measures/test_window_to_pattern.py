@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from patterns import TOLERANCE, TYPES, over_windows, planted_scene, smooth_labels
+from patterns import TOLERANCE, TYPES, labels_of, over_windows, planted_scene, smooth_labels
 
 import nuvmatch
 from nuvmatch import WindowToPattern
@@ -29,6 +29,33 @@ def test_it_is_that_of_the_loops(dtype, masked, bins, rng):
     scores = nuvmatch.score_map(image, template, measure, mask=mask, dtype=float, fill_value=np.nan)
     expected = loops(image, template, bins, naive.usual_range(image), mask)
     assert_allclose(scores, expected, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.__name__)
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("bins", [2, 5, 8])
+def test_binned_it_is_that_of_the_means_of_bins(dtype, masked, bins, rng):
+    image, template = planted_scene(rng, (19, 22), (8, 7), dtype)
+    mask = rng.random((8, 7)) < 0.8 if masked else np.ones((8, 7), bool)
+    measure = WindowToPattern(bins=bins, binned=True)
+    about = {"mask": mask, "fill_value": np.nan}
+    scores = nuvmatch.score_map(image, template, measure, dtype=float, **about)
+    means = naive.to_means(template, labels_of(nuvmatch.Matcher(template, measure, mask=mask).bins))
+    expected = loops(image, means, bins, naive.usual_range(image), mask)
+    assert_allclose(scores, expected, rtol=0, atol=TOLERANCE)
+
+
+def test_binned_in_colour_and_within_a_range(rng):
+    image, template = planted_scene(rng, (17, 18), (7, 6), np.int32, channels=3)
+    measure = WindowToPattern(value_range=(30, 90), binned=True)
+    scores = nuvmatch.score_map(image, template, measure, dtype=float, fill_value=np.nan)
+    means = naive.to_means(template, labels_of(nuvmatch.Matcher(template, measure).bins))
+    assert_allclose(scores, loops(image, means, 8, (30, 90)), rtol=0, atol=TOLERANCE)
+
+
+def test_it_is_binned_or_adjusted():
+    with pytest.raises(ValueError, match="asked for both"):
+        WindowToPattern(binned=True, adjusted=True)
 
 
 def test_in_colour_and_within_a_range(rng):
