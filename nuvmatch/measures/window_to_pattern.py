@@ -46,7 +46,7 @@ class WindowToPattern(Settings):
     binned : bool
         Take each grey of the template for the mean of its bin, of as many bins of equal width
         as the window has: then it is counted how many pixels of each lie in which, as by `MI`,
-        which takes less time for small templates. Not with `adjusted`.
+        which takes less time for small templates. Never with adjusted=True.
     """
 
     bins: int | None = None
