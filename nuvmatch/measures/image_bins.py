@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,8 +35,13 @@ def bin_image(image: Image, value_range: tuple[float, float] | None, number: int
     edges = np.linspace(low, high, number + 1)[1:-1]
     dtype = np.min_scalar_type(edges.size)
     if image.planes.dtype == np.uint8:
-        of_grey = np.searchsorted(edges, np.arange(256), side="right")
-        return np.asarray(of_grey.astype(dtype)[image.planes])
+        of_grey = np.searchsorted(edges, np.arange(256), side="right").astype(dtype)
+        if dtype != np.uint8:
+            return np.asarray(of_grey[image.planes])
+        bins = np.empty(image.planes.shape, dtype)
+        for plane, of_plane in zip(image.planes, bins, strict=True):
+            cv2.LUT(plane, of_grey, dst=of_plane)  # in half the time of NumPy's indexing
+        return bins
     bins = np.empty(image.planes.shape, dtype)
     rows = max(1, _AT_ONCE // image.planes.shape[2])
     for plane, of_plane in zip(image.planes, bins, strict=True):
