@@ -25,7 +25,7 @@ _BINS, _LEAST_PIXELS = 16, 4
 
 
 def _panel(bins: int) -> tuple[Measure, ...]:
-    """Measures whose errors differ, chosen on other images than tables are made of.
+    """Measures whose errors differ, chosen by other trials than tables are made of.
 
     The last three are of the same joint histograms, which are counted once.
     """
