@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
 from ._version import __version__
@@ -27,12 +28,17 @@ class _Cache(FunctionCache):
 
     What was written by another version, is damaged, or of another signature (which two
     processes that write at once can leave) is compiled anew, and written again.
+
+    Nor does a kernel that is found there have Numba load all that it compiles with, SciPy's
+    linear algebra among it: half of the time of a first call. What compiles does so itself.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled kernel for a signature, or None."""
         try:
-            found = super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)  # the memory of arrays, which compiled kernels ask for
+            with self._guard_against_spurious_io_errors():
+                found = self._load_overload(sig, target_context)
         except Exception as error:  # of any type: damaged pickles raise what they like
             _warn(f"cannot be read ({error!r})")
             with contextlib.suppress(OSError):

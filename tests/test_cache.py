@@ -33,6 +33,15 @@ def warm(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.compiled
+def test_what_is_compiled_already_needs_nothing_to_compile_with(warm):
+    ready = "print('numba.np.arraymath' in __import__('sys').modules)\n"
+    assert call(SCRIPT + ready, warm) == (ANSWER + "False\n", 0)
+    one_more = "import numba\nassert numba.njit(lambda x: x.sum())(np.ones(3)) == 3\n"
+    assert call(SCRIPT + one_more + ready, warm) == (ANSWER + "True\n", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_cache_is_written_anew_after_one_warning(suffix, damage, warm):
@@ -124,7 +133,7 @@ def test_what_was_compiled_for_other_types_is_not_called(monkeypatch):
     kernel = _jit.jit(half)
     kernel(7)
     compiled = kernel.overloads[kernel.signatures[0]]
-    monkeypatch.setattr(_jit.FunctionCache, "load_overload", lambda *_: compiled)
+    monkeypatch.setattr(_jit.FunctionCache, "_load_overload", lambda *_: compiled)
     assert kernel(7.5) == 3.75
 
 
