@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property, partial, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from ..finding import (
     windows_of,
     without_true,
 )
-from ..finding.suppression import NOWHERE, Places
+from ..finding.suppression import Places
 from .bands import WINDOWS_HELD, Bands, ScoreMap, layers
 from .base import Measure, Scorer
 from .joining import AGREE, evidence, join
@@ -40,6 +40,27 @@ _STRIP = 4  # templates: no less high is what is searched of an image
 _APART = 2**40  # rows, between images
 
 Maps = Sequence[tuple[int, NDArray[Any]]]  # first rows, and score maps
+
+
+class Lowest(NamedTuple):
+    """The lowest places of images, and how many windows of these give evidence."""
+
+    places: Places
+    windows: int
+    images: int = 1
+
+    def and_also(self, others: Lowest) -> Lowest:
+        """Return these, and those of other images."""
+        return Lowest(
+            self.places.and_also(others.places),
+            self.windows + others.windows,
+            self.images + others.images,
+        )
+
+    @property
+    def ranked(self) -> Places:
+        """The places, lowest first."""
+        return self.places.of(np.argsort(self.places.scores, kind="stable"))
 
 
 class Panel:
@@ -106,15 +127,46 @@ class Panel:
 
     def _learn(self, searches: Sequence[Bands], share: float) -> Null:
         decoys = self._seek_decoys(searches, share)
-        abouts: list[dict[str, Any]] = [{"measure": name} for name in self.names]
         if not self.joins:
-            return self._laws([search.one(0) for search in searches], decoys, abouts)[0]
+            ours = self._lowest([search.one(0) for search in searches])
+            return self._law(ours[0], [self._lowest_of(maps)[0] for maps in decoys], self.name)
         every = [search.made("all", np.asarray, search.dtype) for search in searches]
-        parts = tuple(self._laws(every, decoys, abouts))
+        ours = self._lowest(every)
+        theirs = [self._lowest_of(maps) for maps in decoys]
+        parts = self._parts(ours, theirs)
         if not any(part.decides for part in parts):
             return Null(self.shape, 0, 0, np.empty(0), self.name, parts=parts)
-        joined = [self._joined(search, parts) for search in searches]
-        return self._laws(joined, decoys, [{"measure": self.name, "parts": parts}])[0]
+        joined = self._lowest([self._joined(search, parts) for search in searches])[0]
+        judged = []
+        for i, maps in enumerate(decoys):
+            by = self._by_others(i, ours, theirs, parts)
+            judged.append(self._lowest_of([(first, join(one, by)) for first, one in maps])[0])
+        return self._law(joined, judged, self.name, parts)
+
+    def _by_others(
+        self,
+        decoy: int,
+        ours: Sequence[Lowest],
+        theirs: Sequence[Sequence[Lowest]],
+        parts: tuple[Null, ...],
+    ) -> tuple[Null, ...]:
+        """Learn from all decoys but one, which is judged by it as the template is by all.
+
+        What has taught what chance shows would never surprise. Where fewer decoys do not tell of
+        the same measures it is judged by all.
+        """
+        if len(theirs) == 1:
+            return parts
+        others = self._parts(ours, [one for i, one in enumerate(theirs) if i != decoy])
+        same = all(a.decides == b.decides for a, b in zip(others, parts, strict=True))
+        return others if same else parts
+
+    def _parts(
+        self, ours: Sequence[Lowest], theirs: Sequence[Sequence[Lowest]]
+    ) -> tuple[Null, ...]:
+        """Learn from the lowest places of decoys, by each measure."""
+        of_measures = zip(*theirs, strict=True) if theirs else [()] * len(self.names)
+        return tuple(map(self._law, ours, of_measures, self.names))
 
     def map_and_chance(
         self, bands: Bands, rule: PeakRule, null: Null | None
@@ -174,55 +226,58 @@ class Panel:
             first = (_speaking(null, bands, row, col) or [0])[0]
         return np.asarray(bands.around(row, col, 1)[first])
 
-    def _laws(
-        self, ours: Sequence[ScoreMap], decoys: Maps, abouts: Sequence[dict[str, Any]]
-    ) -> list[Null]:
-        """Learn from the maps of decoys, made as ours, or if there are none from ours.
+    def _lowest(self, maps: Sequence[ScoreMap]) -> list[Lowest]:
+        """Find the lowest places of the template itself, in each layer of its maps.
 
-        One law for each layer of the maps, which are about something each.
+        They tell which of the decoys' are where it is; where it has none, they are all there is.
         """
-        theirs = [(first, layers(ours[0].combine(maps))) for first, maps in decoys]
-        learnt: list[tuple[Places, int]] = []
-        for i in range(len(abouts)):
-            of_layer = [(first, scores[i]) for first, scores in theirs]
-            sample = count_windows([scores for _, scores in of_layer])
-            size = _ENOUGH * tail_size(sample, self.shape)
-            learnt.append((lowest_places(of_layer, self.shape, size), sample))
         task = partial(_lowest_of_part, self.shape, self.has_decoys)
-        own = [(NOWHERE, 0)] * len(abouts)
-        for i, one in enumerate(ours):
-            own = [
-                (found.and_also(more._replace(rows=more.rows + i * _APART)), windows + of_one)
-                for (found, windows), (more, of_one) in zip(own, one.lowest(task), strict=True)
-            ]
         return [
-            self._law(of_own, of_decoys, len(ours), **about)
-            for of_own, of_decoys, about in zip(own, learnt, abouts, strict=True)
+            reduce(
+                Lowest.and_also,
+                (
+                    Lowest(places._replace(rows=places.rows + i * _APART), windows)
+                    for i, (places, windows) in enumerate(of_layer)
+                ),
+            )
+            for of_layer in zip(*(one.lowest(task) for one in maps), strict=True)
         ]
 
+    def _lowest_of(self, maps: Maps) -> list[Lowest]:
+        """Find the lowest places of a decoy, in each layer of its maps."""
+        found = []
+        for of_layer in zip(*(layers(scores) for _, scores in maps), strict=True):
+            windows = count_windows(of_layer)
+            size = _ENOUGH * tail_size(windows * len(self._decoys), self.shape)
+            bands = [(first, scores) for (first, _), scores in zip(maps, of_layer, strict=True)]
+            found.append(Lowest(lowest_places(bands, self.shape, size), windows))
+        return found
+
     def _law(
-        self, own: tuple[Places, int], learnt: tuple[Places, int], number: int, **about: Any
+        self, own: Lowest, decoys: Sequence[Lowest], measure: str, parts: tuple[Null, ...] = ()
     ) -> Null:
         """Learn from the lowest places of decoys, but for those where the template is."""
-        found, windows = own[0].of(np.argsort(own[0].scores, kind="stable")), own[1]
-        lowest, sample = learnt if self.has_decoys else (found, windows)
-        logs = lowest.scores if about.get("parts") else logs_of(lowest.scores)
-        about |= {"template": self._template.digest, "own": not self.has_decoys}
-        null = Null(self.shape, windows // number, sample, logs, **about)
-        return without_true(found, lowest, null, windows) if self.has_decoys else null
+        learnt = reduce(Lowest.and_also, decoys) if decoys else own
+        lowest = learnt.ranked
+        null = Null(
+            self.shape, own.windows // own.images, learnt.windows,
+            lowest.scores if parts else logs_of(lowest.scores), measure, self._template.digest,
+            own=not decoys, parts=parts,
+        )  # fmt: skip
+        return without_true(own.ranked, lowest, null, own.windows) if decoys else null
 
-    def _seek_decoys(self, searches: Sequence[Bands], share: float) -> Maps:
+    def _seek_decoys(self, searches: Sequence[Bands], share: float) -> Sequence[Maps]:
         """Seek each decoy in strips of the images, each in others if there is room."""
         of_all = sum(search.extent[0] * search.extent[1] for search in searches)
         least = max(_WINDOWS, windows_of(_PLACES, self.shape))
         wanted = min(max(share * of_all, least), WINDOWS_HELD)
         share = wanted / of_all if wanted < _NEARLY_ALL * of_all else 1.0
-        found = []
+        found: list[list[tuple[int, NDArray[Any]]]] = [[] for _ in self._decoys]
         for i, search in enumerate(searches):
             strips = _strips(search.extent[0], share, len(self._decoys), _STRIP * self.shape[0])
-            for decoy, of_decoy in zip(self._decoys, strips, strict=True):
+            for decoy, of_decoy, maps in zip(self._decoys, strips, found, strict=True):
                 sought = search.by(decoy)
-                found += [(i * _APART + top, sought.rows(top, bottom)) for top, bottom in of_decoy]
+                maps += [(i * _APART + top, sought.rows(top, bottom)) for top, bottom in of_decoy]
         return found
 
 

@@ -4,6 +4,7 @@ import math
 import pickle
 import warnings
 
+import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -73,6 +74,38 @@ def test_scores_are_the_chance_of_a_false_alarm(measure, dtype, rng):
     assert scores.dtype == dtype
     assert scores.shape == (79, 98)
     check_map_and_places(matcher, image, 1.0, region=(5, 10, 80, 95))
+
+
+def test_each_decoy_is_judged_by_what_the_others_show(rng):
+    """In images so small that all of it is searched for each of them."""
+    negatives = [rng.integers(0, 256, (41, 37)) for _ in range(2)]
+    template = scene(rng)[1]
+    null = Matcher(template, BOTH, dtype=float).calibrate(*negatives)
+    decoys = template[:, ::-1], template[::-1], template[::-1, ::-1]
+    maps = [
+        [
+            [nuvmatch.score_map(one, decoy, measure, dtype=float) for measure in ("nuv", "ncc2")]
+            for one in negatives
+        ]
+        for decoy in decoys
+    ]
+    lowest = []
+    for left_out, judged in enumerate(maps):
+        others = [of_image for i, one in enumerate(maps) for of_image in one if i != left_out]
+        laws = []
+        for of_measure in zip(*others, strict=True):
+            shown = [
+                score for one in of_measure for score, *_ in naive.lowest_places(one, (12, 13))
+            ]
+            learnt = sum(one.size for one in of_measure)
+            law = naive.tail(sorted(shown), learnt, (12, 13))
+            laws.append((*law, learnt, sorted(shown)[:60]))  # two tails are kept
+        for of_image in judged:
+            joined = naive.join_maps(of_image, laws)
+            lowest += [log for log, *_ in naive.lowest_places(joined, (12, 13))]
+    assert null.logs.size >= 60
+    assert_allclose(null.logs[:30], sorted(lowest)[:30], rtol=1e-6)
+    assert [part.sample for part in null.parts] == [null.sample] * 2
 
 
 @pytest.mark.parametrize("channels", [None, 3])
