@@ -200,7 +200,7 @@ def _products(rows: Values) -> Values:
 
 def _off_bins(values: Values, labels: NDArray[np.int64], counts: Values) -> Values:
     """Take the mean of each bin off rows of values."""
-    sums = np.stack([np.bincount(labels, row) for row in values])
+    sums = np.array([np.bincount(labels, row) for row in values])
     return np.asarray(values - (sums / counts)[:, labels])
 
 

@@ -135,7 +135,9 @@ def turns(angles: Values, logs: Values) -> Values:
     """
     turn = np.radians(angles)
     cos, sin = np.exp(logs) * np.cos(turn), np.exp(logs) * np.sin(turn)
-    return np.stack([np.stack([cos, -sin], -1), np.stack([sin, cos], -1)], -2)
+    found = np.empty((*turn.shape, 2, 2))  # np.stack takes ten times as long for a few
+    found[..., 0, 0], found[..., 0, 1], found[..., 1, 0], found[..., 1, 1] = cos, -sin, sin, cos
+    return found
 
 
 def uprights(poses: Values, extent: tuple[int, int]) -> Values:
