@@ -37,7 +37,8 @@ def seconds(code, cache):
     done = subprocess.run(
         [sys.executable, "-c", code],
         # Python's own compiled files as installed ones are: kept, here beside the kernels.
-        env=os.environ | {
+        env=os.environ
+        | {
             "NUMBA_CACHE_DIR": cache,
             "PYTHONPYCACHEPREFIX": cache,
             "PYTHONDONTWRITEBYTECODE": "",
