@@ -42,10 +42,9 @@ _PLACES_TO_LEARN_FROM, _DIFFERENT = 40, 8  # places, and different scores in a t
 # Of a map's own scores the very lowest are left out, true matches maybe.
 _OWN_LEAST, _OWN_ONE_IN, _OWN_TRUE = 30, 10, 5
 
-# To tell which of the template's places are true more are left out, and one is true if chance
-# shows as good a one in a hundredth of images.
+# To tell which places are true more are left out; chance shows as good ones in few images.
 _TRUE_LEAST, _TRUE_ONE_IN, _TRUE_MANY = 75, 16, 25
-_SURE = math.log(0.01)
+_SURE, _DRAWN = math.log(0.01), math.log(1e-6)  # so sure is only what is drawn there itself
 
 _LEAST_SLOPE = 0.0005
 _ZERO = math.log(1e-4)  # so much below where the tail ends a score is 0, and none is below it
@@ -341,10 +340,13 @@ def check_null(null: Any) -> None:
         )
 
 
-def without_true(template: Places, decoys: Places, null: Null, searched: int) -> Null:
-    """Drop places of decoys that are where the template itself is.
+def without_true(
+    template: Places, decoys: Places, null: Null, searched: int, *, faithful: bool
+) -> Null:
+    """Drop places of decoys that are where the template itself is, or where they are drawn.
 
-    Much like its own mirror images it draws them there.
+    Much like its own mirror images it draws them there; and beside it they may be drawn as well,
+    the arrow back or the other eye, which are no chance.
 
     Parameters
     ----------
@@ -355,6 +357,8 @@ def without_true(template: Places, decoys: Places, null: Null, searched: int) ->
     null : Null
     searched : int
         How many windows were searched for the template.
+    faithful : bool
+        Whether what scores 0 is drawn there for certain.
 
     Returns
     -------
@@ -367,6 +371,9 @@ def without_true(template: Places, decoys: Places, null: Null, searched: int) ->
         tail = Tail.fit(ours, size, _TRUE_MANY, searched, null.zero)
         sure = tail.log_false_alarms(ours) + math.log(searched) < _SURE
         kept = ~_near(decoys, template.of(sure), null.shape)
+        if sure.any():
+            drawn = tail.log_false_alarms(null.logs) + math.log(searched) < _DRAWN
+            kept &= ~drawn | ((null.logs <= tail.least) & (not faithful))
     logs, size = null.logs[kept], tail_size(null.sample, null.shape)
     return replace(null, logs=logs[: max(2 * size, _until_different(logs, 0, size) + 1)])
 

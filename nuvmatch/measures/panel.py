@@ -28,8 +28,10 @@ from .bands import WINDOWS_HELD, Bands, ScoreMap, layers
 from .base import Measure, Scorer
 from .joining import AGREE, evidence, join
 from .likeness import unlike
+from .mutual_information import MI
 from .named import name_of, type_name
 from .ncc import NCC
+from .ssd import SSD
 from .template import Template
 
 # Each decoy is sought on this share of the windows, but on so many and in so many places at least.
@@ -88,6 +90,7 @@ class Panel:
         self._template = template
         self.name = name
         self.names = tuple(map(name_of, measures))
+        self._faithful = {name_of(measure) for measure in measures if _is_faithful(measure)}
         self.shape = template.shape
 
     @cached_property
@@ -264,7 +267,10 @@ class Panel:
             lowest.scores if parts else logs_of(lowest.scores), measure, self._template.digest,
             own=not decoys, parts=parts,
         )  # fmt: skip
-        return without_true(own.ranked, lowest, null, own.windows) if decoys else null
+        if not decoys:
+            return null
+        faithful = bool(parts) or measure in self._faithful
+        return without_true(own.ranked, lowest, null, own.windows, faithful=faithful)
 
     def _seek_decoys(self, searches: Sequence[Bands], share: float) -> Sequence[Maps]:
         """Seek each decoy in strips of the images, each in others if there is room."""
@@ -279,6 +285,13 @@ class Panel:
                 sought = search.by(decoy)
                 maps += [(i * _APART + top, sought.rows(top, bottom)) for top, bottom in of_decoy]
         return found
+
+
+def _is_faithful(measure: Measure) -> bool:
+    """Whether nothing but the template's own pattern scores 0; by others what shows less may."""
+    return isinstance(measure, NCC | SSD) or (
+        isinstance(measure, MI) and measure.normalize == "both"
+    )
 
 
 def _lowest_of_part(

@@ -162,9 +162,12 @@ class Posed:
             )
 
     def _room(self, extent: tuple[int, int]) -> int:
-        """Return how many of the smallest there is room for, not overlapping."""
+        """Return how many of the smallest there is room for, half a side apart or more.
+
+        So near each other they match as well where what is in the template repeats itself.
+        """
         smallest = math.prod(self.matcher.shape) * math.exp(2 * self._scales.low)
-        return max(round(math.prod(extent) / smallest), 1)
+        return max(round(4 * math.prod(extent) / smallest), 1)
 
     def _factor(self, space: Space) -> float:
         """Choose how coarse to begin: no more than there is work to save."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import cv2
@@ -116,10 +117,11 @@ class Pyramid:
 
 def shrink_template(template: Template, shape: tuple[int, int]) -> Template:
     """Average a template's pixels that count; those of the small one count that half of do."""
-    pixels = np.moveaxis(template.planes, 0, 2)
-    weights = template.mask.astype(np.float64)
-    small, share = _shrink(pixels, None if template.mask.all() else weights, shape)
-    return Template.of(small, None if share is None else share >= 0.5)
+    planes = template.greys if template.base else template.planes  # floats hold all of these
+    weights = None if template.mask.all() else template.mask.astype(np.float64)
+    small, share = _shrink(np.moveaxis(planes, 0, 2), weights, shape)
+    shrunk = Template.of(small, None if share is None else share >= 0.5)
+    return replace(shrunk, base=template.base)
 
 
 class Scene:
@@ -177,8 +179,11 @@ class Scene:
         kind = self.image.planes.dtype
         if not self._native:
             if kind.kind != "f":
-                planes = np.rint(planes).astype(np.int64)
-            planes = planes.astype(kind) + kind.type(self._base)
+                planes = np.rint(planes)
+            if self._base:  # of 64 bits: in modular arithmetic, in which no sum overflows
+                planes = (planes.astype(np.uint64) + np.uint64(self._base % 2**64)).view(kind)
+            else:
+                planes = planes.astype(kind)
         return self.image.resampled(planes, None if bad is None else bad.astype(np.bool_))
 
 
