@@ -573,3 +573,24 @@ def test_bits_do_not_depend_on_the_call():
     search = Search(pattern()[36:64, 30:58], angles="all")
     first = search.locate(image, max_matches=3)
     assert_array_equal(first.scores, search.locate(image, max_matches=3).scores)
+
+
+@pytest.mark.parametrize("turned", [{}, {"angles": (0, 180)}, {"angles": (0, 180), "exact": True}])
+def test_all_places_of_what_repeats_itself_are_found(turned, rng):
+    """Dies of a wafer: a template of 2 x 2 of them is at every die."""
+    die = 200 * rng.random((12, 12))
+    wafer = np.tile(die, (10, 10)) + rng.normal(0, 4, (120, 120))
+    found = Search(np.tile(die, (2, 2)), **turned).locate(wafer, threshold=0.1, max_overlap=1)
+    assert {(match.row, match.col) for match in found} == {
+        (12 * row, 12 * col) for row in range(9) for col in range(9)
+    }
+
+
+@pytest.mark.parametrize("base", [0, 2**60, 2**62, -(2**62)])
+@pytest.mark.parametrize("measure", ["nuv", "ssd"])
+def test_wide_whole_numbers_are_found_in_any_pose(base, measure, rng):
+    smooth = ndimage.gaussian_filter(rng.normal(size=(120, 140)), 3)
+    greys = np.rint(1000 * smooth).astype(np.int64) + base
+    match = Search(greys[60:92, 80:120], measure, angles=(0, 45, 90)).locate(greys)[0]
+    assert (match.region, match.angle) == ((60, 80, 32, 40), 0)
+    assert match.score < 0.1
