@@ -23,6 +23,7 @@ def smooth(seed, shape=(90, 100)):
 
 
 IMAGE = smooth(0)
+COLOURS = np.dstack([IMAGE, smooth(1), smooth(2)])
 
 
 # Judging
@@ -115,6 +116,141 @@ def test_flat_places_are_not_cut(rng):
     for trial in cut_trials((image, image), 20, 10, rng):
         assert trial.template.std() > 0
     assert not list(cut_trials((np.ones((60, 60)), np.ones((60, 60))), 3, 10, rng))
+
+
+# What counts
+
+HOLED = np.ones(IMAGE.shape, bool)  # where a pixel counts
+HOLED[:35], HOLED[60, 50] = False, False
+
+
+def holed(hole, grey=IMAGE):
+    """An image with no data above, and in one pixel: a grey of its type, or by alpha."""
+    if hole == "alpha":
+        return np.dstack([grey, np.where(HOLED, 255, 40).astype(np.uint8)])
+    kind = {0: np.uint8, -9999: np.int16}.get(hole, np.float32)
+    return np.where(HOLED, np.clip(grey.astype(float), 1, None), hole).astype(kind)
+
+
+@pytest.mark.parametrize("hole", [-9999, 0, np.nan, np.inf, "alpha"])
+def test_what_does_not_count_is_in_no_template_and_decides_about_none(hole, rng):
+    """Of inverted greys NCC² is 0: it finds all, unless templates show the edge."""
+    nodata = hole if hole in (-9999, 0) else None
+    pair = holed(hole), holed(hole, 255 - IMAGE)
+    for trial in cut_trials(pair, 30, 16, rng, nodata=nodata):
+        assert HOLED[trial.row : trial.row + 16, trial.col : trial.col + 16].all()
+        assert_array_equal(trial.image, pair[1])
+    for kept in pair, pair[::-1]:
+        (row,) = compare([kept], ["ncc2"], sides=16, nodata=nodata).table()
+        assert (row["rate"], row["trials"], row["refused"]) == (1, 20, 0)
+
+
+def test_a_place_counts_where_it_does_in_both_images(rng):
+    left, right = IMAGE.astype(float), 255.0 - IMAGE
+    left[:, :40], right[:, 80:] = np.nan, -1
+    columns = [trial.col for trial in cut_trials((left, right), 60, 16, rng, nodata=-1)]
+    assert (min(columns), max(columns)) == (40, 64)
+
+
+def square(levels, rng):
+    return levels**2
+
+
+@pytest.mark.parametrize("noise", [0, 0.3])
+@pytest.mark.parametrize("hole", [-9999, 0, np.nan, np.inf, "alpha"])
+def test_what_does_not_count_stays_as_it_is_and_nothing_else_becomes_it(hole, noise, rng):
+    image, nodata = holed(hole), hole if hole in (-9999, 0) else None
+
+    def dark(levels, rng):
+        return np.clip(levels - 0.3, 0, 1)  # black becomes 0
+
+    (trial,) = cut_trials((image, dark), 1, 16, rng, noise=noise, nodata=nodata)
+    assert_array_equal(trial.image[~HOLED], image[~HOLED])
+    if hole == "alpha":
+        assert_array_equal(trial.image[..., 1], image[..., 1])
+    else:
+        assert_array_equal(np.isfinite(trial.image) & (trial.image != hole), HOLED)
+
+
+def test_floats_clipped_to_the_grey_of_no_data_are_data(rng):
+    image = np.where(HOLED, IMAGE / 255 * 0.9 + 0.05, 0)
+    pair = image, lambda levels, rng: np.clip(levels - 0.4, 0, 1)
+    (trial,) = cut_trials(pair, 1, 16, rng, nodata=0)
+    assert_array_equal(trial.image != 0, HOLED)
+    np.testing.assert_allclose(trial.image, np.clip(image - 0.4, 0, 1), atol=1e-15)
+
+
+def test_levels_and_noise_are_of_what_counts(rng):
+    """Floats are levels themselves where those that count are inside [0, 1]."""
+    image = np.where(HOLED, IMAGE / 255, -9999)
+    (trial,) = cut_trials((image, square), 1, 16, rng, nodata=-9999)
+    np.testing.assert_allclose(trial.image[HOLED], image[HOLED] ** 2, atol=1e-12)
+    image = np.where(np.arange(200) < 50, -9999, rng.normal(size=(200, 200)) * 7)
+    (trial,) = cut_trials((image, image), 1, 16, rng, noise=0.5, nodata=-9999)
+    assert (trial.image - image)[:, 50:].std() == pytest.approx(3.5, rel=0.05)
+
+
+def opaque(image):
+    white = 1 if image.dtype.kind == "f" else 255
+    return np.dstack([image, np.full(IMAGE.shape, white, image.dtype)])
+
+
+@pytest.mark.parametrize("image", [COLOURS, IMAGE, COLOURS / 255, IMAGE.astype(np.int16)])
+@pytest.mark.parametrize("noise", [0, 0.5])
+def test_opaque_images_do_as_those_without_alpha(image, noise, rng):
+    kept = ("found", "rank", "auc", "refused")
+    rows = [
+        [
+            [row[key] for key in kept]
+            for pair in ((one, one), (one, tones.Inverted(tones.Gamma(1, 3))))
+            for row in compare([pair], ["nuv"], trials=4, noise=noise).rows
+        ]
+        for one in (image, opaque(image))
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_alpha_is_no_colour(rng):
+    """It decides neither about the noise, nor whether an image is grey."""
+    image = np.dstack([rng.normal(size=(200, 200)) * 7, np.ones((200, 200))])
+    (trial,) = cut_trials((image, image), 1, 16, rng, noise=0.5)
+    assert_array_equal(trial.image[..., 1], 1)
+    assert (trial.image - image)[..., 0].std() == pytest.approx(3.5, rel=0.05)
+    (trial,) = cut_trials((opaque(IMAGE), COLOURS), 1, 16, rng)
+    assert_array_equal(trial.image, to_grey(COLOURS))
+
+
+@pytest.mark.parametrize(
+    "image",
+    [IMAGE.astype(np.float16) * 256, IMAGE * 1e300, IMAGE > 128, IMAGE // 86],
+    ids=["halves", "huge", "two", "three"],
+)
+def test_any_range_and_few_greys_have_contrast(image):
+    """Squares of the first two overflow; the others have no more greys in any window."""
+    for pair in (image, image), (image, tones.Gamma(1, 2)):
+        (row,) = compare([pair], ["nuv"], trials=5, noise=0.05).table()
+        assert (row["trials"], row["rate"]) == (5, 1)
+
+
+def test_what_files_and_trials_say_is_none_is_heard(tmp_path):
+    """Either file's tag is of both; what is given stands in its place."""
+    tifffile = pytest.importorskip("tifffile")
+    image, other = holed(-9999), holed(-9999, 255 - IMAGE)
+    tag = {"extratags": [(42113, "s", 0, "-9999", True)]}
+    tifffile.imwrite(tmp_path / "tagged.tif", image, **tag)
+    tifffile.imwrite(tmp_path / "plain.tif", other)
+
+    def rates(*pairs, **options):
+        table = compare(pairs, ["ncc2"], sides=16, **options).table()
+        return [row["rate"] for row in table]
+
+    files = tmp_path / "tagged.tif", tmp_path / "plain.tif"
+    assert rates(files) == rates(files[::-1]) == [1]
+    assert rates(files, nodata=5)[0] < 0.5
+    template = image[30:46, 20:36]  # a third of it is none
+    own = Trial(other, template, 30, 20)
+    assert rates(own) == [0]
+    assert rates(own, nodata=-9999) == rates(replace(own, nodata=-9999), nodata=5) == [1]
 
 
 # Tables
@@ -232,6 +368,21 @@ def test_the_table_becomes_a_dataframe():
         ([(IMAGE, IMAGE)], ["nuv"], {"noise": -1}, "noise is -1"),
         ([(np.ones((50, 50)),) * 2], ["nuv"], {}, "no template with contrast"),
         ([(IMAGE, IMAGE)], [lambda image, template: image], {}, "a map of shape"),
+        ([(IMAGE, IMAGE)], ["nuv"], {"nodata": "none"}, "nodata is 'none'"),
+        ([(IMAGE, IMAGE * np.nan)], ["nuv"], {}, "no template with contrast"),
+        (
+            [(IMAGE, lambda levels, rng: levels[:3])],
+            ["nuv"],
+            {},
+            rf"\(1, 3\); 1 over {np.unique(IMAGE).size} lev",
+        ),
+        ([(IMAGE, lambda levels, rng: levels * np.nan)], ["nuv"], {}, "curves with NaN"),
+        ([(IMAGE, lambda levels, rng: None)], ["nuv"], {}, "a curve of tones is None"),
+        ([Trial(IMAGE[:9], IMAGE[:20], 0, 0)], ["nuv"], {}, "^pair 0: the template .* is larger"),
+        ([Trial(IMAGE, COLOURS, 0, 0, "a")], ["nuv"], {}, "^a: .*both must be grey or both colour"),
+        ([Trial(None, IMAGE, 0, 0)], ["nuv"], {}, "the image of pair 0 is None"),
+        ([Trial(IMAGE, IMAGE[:9], 82, 0)], ["nuv"], {}, r"a place of pair 0 is \(82, 0\)"),
+        ([Trial(IMAGE, IMAGE[:9], 0, 0, nodata="0")], ["nuv"], {}, "nodata is '0'"),
     ],
 )
 def test_what_cannot_be_compared_is_said(pairs, measures, options, message):
@@ -373,11 +524,10 @@ def test_a_similarity_is_noticed():
 
 
 def test_a_grey_image_is_compared_with_the_luminance_of_one_in_colour():
-    colour = np.dstack([IMAGE, smooth(1), smooth(2)])
-    luminance = to_grey(colour)
+    luminance = to_grey(COLOURS)
     kept = ("found", "rank", "auc")
     both = [
         [[row[key] for key in kept] for row in compare([pair], ["nuv"], trials=5).rows]
-        for pair in ((IMAGE, colour), (IMAGE, luminance))
+        for pair in ((IMAGE, COLOURS), (IMAGE, luminance))
     ]
     assert both[0] == both[1]

@@ -25,7 +25,7 @@ from .reporting import FOUND
 _DEFAULT = ("ncc", "ncc2", "mi", "nuv", "nuv_adaptive")
 
 
-def add_compare(commands: Any, count: Any, score: Any) -> None:
+def add_compare(commands: Any, count: Any, score: Any, number: Any) -> None:
     """Add the command to those of the program, given what takes numbers."""
     parser = commands.add_parser(
         "compare",
@@ -59,6 +59,11 @@ def add_compare(commands: Any, count: Any, score: Any) -> None:
         "--noise", type=score, default=0.0, metavar="SHARE",
         help="to add, as a share of the standard deviation of the image (default 0)",
     )  # fmt: skip
+    parser.add_argument(
+        "--nodata", type=number, action="append", metavar="GREY",
+        help="a grey that counts in neither of two partners, as often as there are such greys: "
+        "no template has it, and it stays as it is (default: what TIFF files say themselves)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     parser.add_argument("--threads", type=count, metavar="N", help="as many at most")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR")
@@ -82,7 +87,8 @@ def run_compare(options: argparse.Namespace) -> int:
     check_report(options.out / "index.html")
     found = compare(
         list(zip(images, against, strict=True)), options.measures, trials=options.trials,
-        sides=options.sides, noise=options.noise, seed=options.seed, n_threads=options.threads,
+        sides=options.sides, noise=options.noise, nodata=options.nodata, seed=options.seed,
+        n_threads=options.threads,
     )  # fmt: skip
     table = found.table()
     curves = {name: found.roc(name) for name in found.measures}

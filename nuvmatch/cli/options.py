@@ -92,7 +92,7 @@ def parser() -> argparse.ArgumentParser:
     _add_binning(bins)
     _add_outputs(bins, "draw the histogram with the cuts, PNG or SVG (needs nuvmatch[plot])")
     bins.set_defaults(run=show_bins)
-    add_compare(commands, _count, _score)
+    add_compare(commands, _count, _score, _number)
     add_bench(commands)
     return whole
 

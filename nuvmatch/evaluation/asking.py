@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import as_greys
+from .. import _checks
 from ..measures import MeasureLike, as_measure, name_of
 from ..results import as_dataframe
 
@@ -80,9 +80,30 @@ def windows_of(image: ArrayLike, template: ArrayLike) -> tuple[int, int]:
     return rows, columns
 
 
+def check_trial(trial: Any, name: str) -> tuple[int, int]:
+    """Refuse an image and a template that do not go together; return the shape of a score map."""
+    image = _checks.as_greys(trial.image, f"the image of {name}")
+    template = _checks.as_greys(trial.template, f"the template of {name}")
+    try:
+        _checks.check_pair(image, template)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+    return windows_of(image, template)
+
+
+def as_place(row: Any, col: Any, windows: tuple[int, int], name: str) -> tuple[int, int]:
+    """Take a place of a score map of that shape."""
+    at = _checks.as_integer(row, "a row"), _checks.as_integer(col, "a column")
+    if not (0 <= at[0] < windows[0] and 0 <= at[1] < windows[1]):
+        raise ValueError(
+            f"a place of {name} is {at}; it must be one of a score map of shape {windows}"
+        )
+    return at
+
+
 def check_map(name: str, scores: Any, windows: tuple[int, int]) -> None:
     """Refuse what a callable has made that is no map of these windows."""
-    shape = as_greys(scores, f"the map that {name} has made").shape
+    shape = _checks.as_greys(scores, f"the map that {name} has made").shape
     if shape != windows:
         raise ValueError(f"{name} has made a map of shape {shape}; it must be {windows}")
 

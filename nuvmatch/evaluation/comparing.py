@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._progress import Tell, telling
 from ..matcher import Matcher
-from .asking import Asked, ByMeasure, as_measures, check_map, refusal, windows_of
+from .asking import (
+    Asked,
+    ByMeasure,
+    as_measures,
+    as_place,
+    check_map,
+    check_trial,
+    refusal,
+    windows_of,
+)
+from .pictures import NoData
 from .significance import holm, paired_difference, rate_interval
 from .trials import Trial, cut_trials, judge
 
@@ -143,6 +153,7 @@ def compare(
     sides: int | Sequence[int] = (24,),
     noise: float = 0.0,
     near: int = 1,
+    nodata: NoData = None,
     seed: int = 0,
     n_threads: int | None = None,
     progress: bool | Tell | None = None,
@@ -171,6 +182,11 @@ def compare(
         That is added to the image that is searched, as a share of its standard deviation.
     near : int
         Pixels from the right place, in rows and columns, that count as right.
+    nodata : float or sequence of float, optional
+        Greys that count in neither image, as for `nuvmatch.Matcher`. None: what TIFF files say
+        themselves. Templates are cut where every pixel counts in both, none being nodata, NaN,
+        infinite or transparent; contrast is that of what counts, and noise and tones change
+        nothing else. Callables are given all pixels as they are.
     seed : int
         The same seed, the same templates, whatever the measures.
     n_threads : int, optional
@@ -185,7 +201,8 @@ def compare(
     Raises
     ------
     OSError, TypeError, ValueError
-        If an argument is not of the form above, or no template has contrast.
+        If an argument is not of the form above, a trial's template does not go with its image, a
+        curve of a family is none, or no template has contrast.
 
     Warns
     -----
@@ -210,6 +227,7 @@ def compare(
     if not sides or len(set(sides)) < len(sides):
         raise ValueError(f"sides is {sides}; it must be one or more, each once")
     seed = _checks.as_integer(seed, "seed", 0)
+    nodata = None if nodata is None else _checks.as_nodata(nodata)
     if n_threads is not None:
         n_threads = _checks.as_integer(n_threads, "n_threads", 1)
     rows: list[dict[str, Any]] = []
@@ -219,14 +237,17 @@ def compare(
         for i, (name, pair) in enumerate(pairs):
             for side in sides[:1] if isinstance(pair, Trial) else sides:
                 rng = np.random.default_rng([seed, i, side])
-                for trial in cut_trials(pair, trials, side, rng, noise=noise):
+                for trial in cut_trials(pair, trials, side, rng, noise=noise, nodata=nodata):
                     called = name or trial.name or f"pair {i}", np.shape(trial.template)[0]
                     about = {"pair": called[0], "trial": seen[called], "side": called[1]}
                     seen[called] += 1
                     rows += [about | one for one in _ask(trial, asked, near, n_threads)]
                 counted.advance()
     if not rows:
-        raise ValueError("no template with contrast could be cut from any of the images")
+        raise ValueError(
+            "no template with contrast, of which every pixel counts, could be cut from any of the "
+            "images"
+        )
     found = Comparison(tuple(rows))
     for name, measure in asked.items():
         _warn_of(name, found.of(name), similar=not hasattr(measure, "prepare"))
@@ -260,6 +281,11 @@ def _checked_pairs(pairs: Any) -> list[tuple[str, Any]]:
         named = [("", pair) for pair in pairs]
     if not named:
         raise ValueError("there is no pair; at least one must tell measures apart")
+    for i, (name, pair) in enumerate(named):
+        if isinstance(pair, Trial):
+            called = name or pair.name or f"pair {i}"
+            as_place(pair.row, pair.col, check_trial(pair, called), called)
+            _checks.as_nodata(pair.nodata)
     return named
 
 
@@ -275,7 +301,7 @@ def _ask(
         scores = np.full(windows, np.nan)
         try:
             if hasattr(measure, "prepare"):
-                matcher = Matcher(trial.template, measure, n_threads=n_threads)
+                matcher = Matcher(trial.template, measure, nodata=trial.nodata, n_threads=n_threads)
                 scores = matcher.score_map(trial.image, fill_value=np.nan)
             else:
                 scores = measure(trial.image, trial.template)

@@ -16,7 +16,16 @@ from .._progress import Tell, telling
 from ..finding import PeakRule, find_peaks
 from ..matcher import Matcher
 from ..results import Match
-from .asking import Asked, ByMeasure, as_measures, check_map, refusal, windows_of
+from .asking import (
+    Asked,
+    ByMeasure,
+    as_measures,
+    as_place,
+    check_map,
+    check_trial,
+    refusal,
+    windows_of,
+)
 from .significance import rate_interval
 
 _ALL = PeakRule(false_alarms=math.inf)
@@ -196,13 +205,7 @@ def _checked_trials(trials: Any) -> list[PresenceTrial]:
 def _checked(trial: Any, name: str) -> PresenceTrial:
     if not isinstance(trial, PresenceTrial):
         raise TypeError(f"{name} is of type {type(trial).__name__}; it must be a PresenceTrial")
-    image = _checks.as_greys(trial.image, f"the image of {name}")
-    template = _checks.as_greys(trial.template, f"the template of {name}")
-    try:
-        _checks.check_pair(image, template)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
-    return replace(trial, places=_checked_places(trial.places, windows_of(image, template), name))
+    return replace(trial, places=_checked_places(trial.places, check_trial(trial, name), name))
 
 
 def _checked_places(places: Any, windows: tuple[int, int], name: str) -> list[tuple[int, int]]:
@@ -213,14 +216,7 @@ def _checked_places(places: Any, windows: tuple[int, int], name: str) -> list[tu
         given = [(row, col) for row, col in places]
     except (TypeError, ValueError):
         raise TypeError(f"places of {name} is {places!r}; it must be [(row, col), ..]") from None
-    found: list[tuple[int, int]] = []
-    for row, col in given:
-        at = _checks.as_integer(row, "a row"), _checks.as_integer(col, "a column")
-        if not (0 <= at[0] < windows[0] and 0 <= at[1] < windows[1]):
-            raise ValueError(
-                f"a place of {name} is {at}; it must be one of a score map of shape {windows}"
-            )
-        found.append(at)
+    found = [as_place(row, col, windows, name) for row, col in given]
     if len(set(found)) < len(found):
         raise ValueError(f"places of {name} has one twice; each must be there once")
     return found

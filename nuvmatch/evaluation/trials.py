@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from ..tones.families import Family, as_family
-from ..tones.ranges import scale_levels, sensor_range
+from .pictures import NoData, Picture, is_grey, spread
 
 # What is cut from an image must have something to be found by: a share of the image's own
-# standard deviation, and so many greys.
+# standard deviation, and so many greys, or all that the image has.
 _LEAST_CONTRAST, _LEAST_LEVELS = 0.1, 4
 _TRIES = 200
 _NAMELESS = "an image"
@@ -34,6 +35,8 @@ class Trial:
         Top-left pixel of the window that is right.
     name : str
         Of the pair that it is of.
+    nodata : float or sequence of float, optional
+        As for `nuvmatch.locate`. None: what `compare` is given.
     """
 
     image: ArrayLike
@@ -41,6 +44,7 @@ class Trial:
     row: int
     col: int
     name: str = ""
+    nodata: NoData = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,13 @@ def judge(
 
 
 def cut_trials(
-    pair: Any, number: int, side: int, rng: np.random.Generator, *, noise: float = 0.0
+    pair: Any,
+    number: int,
+    side: int,
+    rng: np.random.Generator,
+    *,
+    noise: float = 0.0,
+    nodata: NoData = None,
 ) -> Iterator[Trial]:
     """Cut templates from one image of a pair, to be found in the other.
 
@@ -123,6 +133,10 @@ def cut_trials(
     rng : numpy.random.Generator
     noise : float
         That is added to the image that is searched, as a share of its standard deviation.
+    nodata : float or sequence of float, optional
+        Greys that count in neither, as NaN and what is transparent do not: templates are cut where
+        every pixel counts in both, and noise and tones change nothing else, nor alpha. None: what
+        TIFF files say themselves.
 
     Yields
     ------
@@ -132,26 +146,34 @@ def cut_trials(
     Raises
     ------
     OSError, TypeError, ValueError
-        If the pair is not of the form above, or an image is smaller than the template.
+        If the pair is not of the form above, a curve of the family is none, or an image is smaller
+        than the template.
     """
     if isinstance(pair, Trial):
-        yield pair
+        yield pair if pair.nodata is not None else replace(pair, nodata=nodata)
         return
-    image, other, name = _read_pair(pair)
-    if min(image.shape[:2]) < side:
+    image, other, name = _read_pair(pair, nodata)
+    if min(image.shape) < side:
         raise ValueError(
-            f"templates of {side} pixels cannot be cut from {name or _NAMELESS}: {image.shape}"
+            f"templates of {side} pixels cannot be cut from {name or _NAMELESS}: "
+            f"{image.pixels.shape}"
         )
-    for _ in range(number):
-        scene = other if isinstance(other, np.ndarray) else _retone(image, other, rng)
-        scene = _with_noise(scene, noise, rng)
-        place = _choose(image, scene, side, rng)
-        if place is not None:
-            window = tuple(slice(first, first + side) for first in place)
-            yield Trial(scene, image[window].copy(), *place, name)
+    counts = image.counts & other.counts if isinstance(other, Picture) else image.counts
+    whole = _where_whole(counts, side)
+    places = np.flatnonzero(whole)
+    for _ in range(number if places.size else 0):
+        scene = other if isinstance(other, Picture) else image.retoned(other, rng)
+        scene = scene.with_noise(noise, rng)
+        for start in rng.choice(places, _TRIES).tolist():
+            row, col = divmod(start, whole.shape[1])
+            window = slice(row, row + side), slice(col, col + side)
+            if _has_contrast(image, window) and _has_contrast(scene, window):
+                template = image.pixels[window].copy()
+                yield Trial(scene.pixels, template, row, col, name, image.nodata)
+                break
 
 
-def _read_pair(pair: Any) -> tuple[NDArray[Any], NDArray[Any] | Family, str]:
+def _read_pair(pair: Any, nodata: NoData) -> tuple[Picture, Picture | Family, str]:
     try:
         first, second = pair
     except (TypeError, ValueError):
@@ -160,66 +182,47 @@ def _read_pair(pair: Any) -> tuple[NDArray[Any], NDArray[Any] | Family, str]:
             "a pair is a Trial, or two: an image and another, or an image and a family of tones; "
             f"this one is {number}"
         ) from None
-    image, name = _read(first)
-    if not (isinstance(second, Family) or callable(second)):
-        other, beside = _read(second)
-        if other.shape[:2] != image.shape[:2]:
-            raise ValueError(
-                f"images of a pair show the same at the same place; {name or _NAMELESS} has shape "
-                f"{image.shape}, {beside or _NAMELESS} {other.shape}"
-            )
-        if (image.ndim == 3) != (other.ndim == 3):
-            from ..io import to_grey
+    image, name, said = _read(first)
+    given = None if nodata is None else _checks.as_nodata(nodata)
+    if isinstance(second, Family) or callable(second):
+        greys = said if given is None else given
+        return Picture.of(image, name or _NAMELESS, greys), as_family(second), name
+    other, beside, said_beside = _read(second)
+    if other.shape[:2] != image.shape[:2]:
+        raise ValueError(
+            f"images of a pair show the same at the same place; {name or _NAMELESS} has shape "
+            f"{image.shape}, {beside or _NAMELESS} {other.shape}"
+        )
+    if is_grey(image) != is_grey(other):
+        from ..io import to_grey
 
-            image, other = to_grey(image), to_grey(other)
-        return image, other, name
-    return image, as_family(second), name
+        image, other = to_grey(image), to_grey(other)
+    greys = said + said_beside if given is None else given
+    return (
+        Picture.of(image, name or _NAMELESS, greys),
+        Picture.of(other, beside or _NAMELESS, greys),
+        name,
+    )
 
 
-def _read(image: Any) -> tuple[NDArray[Any], str]:
+def _read(image: Any) -> tuple[NDArray[Any], str, tuple[float, ...]]:
+    """Return an image, the name of its file, and which grey that says is none."""
     if isinstance(image, (str, os.PathLike)):
-        from ..io import read_image  # brings codecs that others need not wait for
+        from ..io import nodata_of, read_image  # brings codecs that others need not wait for
 
-        return read_image(image), str(image)
-    return _checks.as_greys(image, "an image of a pair"), ""
-
-
-def _retone(image: NDArray[Any], family: Family, rng: np.random.Generator) -> NDArray[Any]:
-    """Change the greys of an image by a curve of a family; whole numbers stay that."""
-    greys, index = np.unique(image, return_inverse=True)
-    levels = scale_levels(greys, sensor_range(greys, image.dtype, None))
-    curve = family.sample(levels, 1, rng)[0]
-    return _as_type_of(image, curve[index].reshape(image.shape))
+        return read_image(image), str(image), _checks.as_nodata(nodata_of(image))
+    return _checks.as_greys(image, "an image of a pair"), "", ()
 
 
-def _with_noise(image: NDArray[Any], noise: float, rng: np.random.Generator) -> NDArray[Any]:
-    if noise == 0:
-        return image
-    changed = image + noise * image.std() * rng.standard_normal(image.shape)
-    return _as_type_of(image, changed)
+def _where_whole(counts: NDArray[np.bool_], side: int) -> NDArray[np.bool_]:
+    """Tell which windows have every pixel count, by their top-left one."""
+    least = cv2.erode(counts.astype(np.uint8), np.ones((side, side), np.uint8), anchor=(0, 0))
+    return np.asarray(least[: len(counts) - side + 1, : counts.shape[1] - side + 1] > 0)
 
 
-def _as_type_of(image: NDArray[Any], values: NDArray[np.float64]) -> NDArray[Any]:
-    """Bring values into the range of an image's whole numbers; floats stay as they are."""
-    if image.dtype.kind == "f":
-        return np.asarray(values.astype(image.dtype))
-    white = 255 if image.dtype.itemsize == 1 else 65535
-    low, high = values.min(), values.max()
-    shares = (values - low) / ((high - low) or 1.0)
-    whole = np.rint(white * shares)
-    return np.asarray(whole.astype(np.uint8 if white == 255 else np.uint16))
-
-
-def _choose(
-    image: NDArray[Any], scene: NDArray[Any], side: int, rng: np.random.Generator
-) -> tuple[int, int] | None:
-    """Choose a place where both images have some contrast; None where that is rare."""
-    least = _LEAST_CONTRAST * image.std(), _LEAST_CONTRAST * scene.std()
-    for _ in range(_TRIES):
-        row, col = rng.integers(0, np.array(image.shape[:2]) - side + 1).tolist()
-        place = slice(row, row + side), slice(col, col + side)
-        windows = image[place], scene[place]
-        contrasts = [window.std() > one for window, one in zip(windows, least, strict=True)]
-        if all(contrasts) and all(np.unique(w).size >= _LEAST_LEVELS for w in windows):
-            return row, col
-    return None
+def _has_contrast(image: Picture, window: tuple[slice, slice]) -> bool:
+    inside = image.colours[window]
+    if not spread(inside) > _LEAST_CONTRAST * image.contrast:
+        return False
+    levels = np.unique(inside).size
+    return levels >= _LEAST_LEVELS or levels == image.levels

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_greys, as_integer
 from ..binning import Curves
-from .families import Seed, as_family
+from .families import Seed, draw_curves
 
 
 def cross_product(
@@ -72,15 +72,7 @@ def sample_curves(
             f"counts have shape {weights.shape}; they must be positive, of shape {taus.shape}"
         )
     number = as_integer(samples, "samples", 1)
-    drawn = as_family(family).sample(taus, number, np.random.default_rng(seed))
-    curves = as_greys(drawn, "the curves of tones").astype(np.float64)
-    if curves.shape != (number, taus.size):
-        raise ValueError(
-            f"the family's curves have shape {curves.shape}; {number} over {taus.size} levels "
-            f"must have {(number, taus.size)}"
-        )
-    if not np.isfinite(curves).all():
-        raise ValueError(f"{family!r} has curves with NaN or infinity; they must be finite")
+    curves = draw_curves(family, taus, number, np.random.default_rng(seed))
     if not normalize:
         return Curves(curves)
     weights = weights / weights.sum()

@@ -70,6 +70,26 @@ def as_family(family: Any) -> Family:
     )
 
 
+def draw_curves(family: Any, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
+    """Draw curves of anyone's family, and refuse what are none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are not of shape (n, d_τ), or not finite.
+    """
+    drawn = as_family(family).sample(levels, n, rng)
+    curves = as_greys(drawn, "the curves of tones").astype(np.float64)
+    if curves.shape != (n, len(levels)):
+        raise ValueError(
+            f"the family's curves have shape {curves.shape}; {n} over {len(levels)} levels "
+            f"must have {(n, len(levels))}"
+        )
+    if not np.isfinite(curves).all():
+        raise ValueError(f"{family!r} has curves with NaN or infinity; they must be finite")
+    return curves
+
+
 def _log_uniform(
     rng: np.random.Generator, interval: tuple[float, float], n: int
 ) -> NDArray[np.float64]:

@@ -96,6 +96,29 @@ def test_without_partners_tones_are_changed_by_a_family(photo, tmp_path, capsys)
     assert "gamma tone curves" in (tmp_path / "out" / "index.html").read_text("utf-8")
 
 
+def test_no_data_are_what_files_say_or_what_is_given(tmp_path, monkeypatch):
+    """Of inverted greys NCC² is 0, but where the edge of the data is taken for them."""
+    tifffile = pytest.importorskip("tifffile")
+    monkeypatch.chdir(tmp_path)
+    grey = np.random.default_rng(0).integers(0, 256, (40, 60)).repeat(2, 0).repeat(2, 1)
+    grey[:30] = -9999
+    tag = {"extratags": [(42113, "s", 0, "-9999", True)]}
+    for name, image in (("one", grey), ("other", np.where(grey < 0, grey, 255 - grey))):
+        tifffile.imwrite(f"{name}.tif", image.astype(np.int16))
+        tifffile.imwrite(f"{name}_tagged.tif", image.astype(np.int16), **tag)
+
+    def rate(kind, *options):
+        files = f"one{kind}.tif", "--against", f"other{kind}.tif"
+        few = "--measures", "ncc2", "--trials", "5", "--sides", "16"
+        assert cli.main(["compare", *files, *few, *options, "--out", "out"]) == 0
+        with (tmp_path / "out" / "table.csv").open() as file:
+            return float(next(csv.DictReader(file))["rate"])
+
+    assert rate("_tagged") == rate("", "--nodata", "-9999") == 1
+    assert rate("") < 1
+    assert rate("_tagged", "--nodata", "5", "--nodata", "6") < 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
