@@ -62,11 +62,7 @@ def as_greys(array: Picture, name: str) -> NDArray[Any]:
             f"{name} is a Pillow image of mode {mode!r}, whose numbers are {_NO_GREYS[mode]}; "
             f"convert it to greys or colours (RGB, L, RGBA, LA)"
         )
-    if isinstance(array, np.ma.MaskedArray):
-        raise TypeError(
-            f"{name} is a masked array: pass its .data, and ~np.ma.getmaskarray({name}) as "
-            f"{'image_mask' if name == 'image' else 'mask'}"
-        )
+    check_unmasked(array, name)
     greys = _as_array(array, name)
     if greys.dtype.kind not in "buif":
         raise TypeError(
@@ -79,6 +75,17 @@ def as_greys(array: Picture, name: str) -> NDArray[Any]:
     return greys if greys.dtype.isnative else greys.astype(greys.dtype.newbyteorder("="))
 
 
+def check_unmasked(array: Any, name: str) -> None:
+    """Refuse a masked array, and one of dask whose chunks are such, unread."""
+    if isinstance(getattr(array, "_meta", array), np.ma.MaskedArray):
+        library = "np" if isinstance(array, np.ndarray) else "dask.array"
+        pixels = "its .data" if library == "np" else f"dask.array.ma.getdata({name})"
+        raise TypeError(
+            f"{name} is a masked array: pass {pixels}, and ~{library}.ma.getmaskarray({name}) as "
+            f"{'image_mask' if name == 'image' else 'mask'}"
+        )
+
+
 def _as_array(array: Any, name: str) -> NDArray[Any]:
     """Read what holds an array, by whatever protocol, if it is in memory or of a modest size."""
     if not isinstance(array, np.ndarray) and getattr(array, "chunks", None):
@@ -89,12 +96,18 @@ def _as_array(array: Any, name: str) -> NDArray[Any]:
                 f"of which would be read: nuvmatch.out_of_core searches images block by block; "
                 f"pass np.asarray({name}) if it is to be held in memory"
             )
+        if hasattr(type(array), "data") and hasattr(array, "dims"):
+            array = array.data  # of xarray, which holds one of dask
     alone = hasattr(array, "__dlpack__") and not hasattr(array, "__array__")
     try:
-        return np.from_dlpack(array) if alone else np.asarray(array)
+        if hasattr(array, "__dask_graph__") and hasattr(array, "chunks"):
+            array = array.compute()  # which keeps a mask, as what NumPy makes of it does not
+        greys = np.from_dlpack(array) if alone else np.asanyarray(array)
     # Lists of unequal lengths, and what lies on another device or has gradients.
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise TypeError(f"{name} is no array of numbers in memory: {error}") from error
+    check_unmasked(greys, name)  # some are known to be masked when they are read
+    return np.asarray(greys)
 
 
 def _described(array: Any, greys: NDArray[Any]) -> str:

@@ -29,6 +29,8 @@ _SUFFIXES = (
 def expand(names: Iterable[str | os.PathLike[str]]) -> list[str]:
     """Take files as they are, the images of folders, and what patterns match; a path is no pattern.
 
+    In a pattern ``**`` stands for folders, however deep.
+
     Raises
     ------
     OSError, ValueError
@@ -44,7 +46,7 @@ def expand(names: Iterable[str | os.PathLike[str]]) -> list[str]:
             if not files:
                 raise ValueError(f"{name} is a folder without images: {', '.join(_SUFFIXES)}")
         elif isinstance(name, str) and not path.exists() and set(name) & set("*?["):
-            files = sorted(path.parent.glob(path.name))
+            files = _alike(path)
             if not files:
                 raise FileNotFoundError(f"no file is like {name}")
         else:
@@ -52,6 +54,17 @@ def expand(names: Iterable[str | os.PathLike[str]]) -> list[str]:
             continue
         found += map(str, files)
     return found
+
+
+def _alike(pattern: Path) -> list[Path]:
+    """Find what a pattern matches, below the folder that its first parts name as they are."""
+    folder = next((parent for parent in pattern.parents if parent.exists()), pattern.parent)
+    parts = pattern.relative_to(folder).parts
+    if "**" not in parts:
+        return sorted(folder.glob("/".join(parts)))
+    if parts[-1] == "**":  # pathlib's are folders
+        parts = (*parts, "*")
+    return sorted({path for path in folder.glob("/".join(parts)) if path.is_file()})
 
 
 def expand_rivals(names: Iterable[str | os.PathLike[str]], templates: Sequence[str]) -> list[str]:

@@ -2,6 +2,10 @@
 
 import csv
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +16,7 @@ from scipy import ndimage
 import nuvmatch
 from nuvmatch import io
 from nuvmatch.cli import main
+from nuvmatch.scenes import expand
 from nuvmatch.showing import draw_matches
 
 pytestmark = pytest.mark.compiled
@@ -77,6 +82,113 @@ def test_all_matches_are_saved_as_one_table(capsys):
     ]
     assert 0 < float(rows[0]["score"]) < 0.1
     assert capsys.readouterr().out == ""
+
+
+def test_a_name_that_is_no_text_is_escaped_and_costs_no_result(folder):
+    name = os.fsdecode(b"scenes/b\xff.png")
+    try:
+        shutil.copy("scenes/first.png", name)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    call = [sys.executable, "-m", "nuvmatch", "locate", "scenes", "a.png", "--threshold", "0.1"]
+    strict = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    for more in ([], ["--json"]):
+        said = subprocess.run([*call, "--csv", "x.csv", *more], capture_output=True, env=strict)
+        assert (said.returncode, said.stderr) == (0, b"")
+        assert b"b\\udcff.png" in said.stdout
+        rows = list(csv.DictReader(Path("x.csv").read_text("utf-8").splitlines()))
+        assert [(r["scene"], r["row"], r["col"]) for r in rows] == [
+            (scene, "10", "20") for scene in ("scenes/b\\udcff.png", "scenes/first.png")
+        ]
+
+
+@pytest.mark.parametrize("scene", ["scenes/first.png", "./scenes//first.png"])
+def test_json_of_one_scene_by_its_name_is_an_object(scene, folder, capsys):
+    assert main(["locate", scene, "a.png", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["scene"] == scene
+    (folder / scene).write_text("no image")
+    assert main(["locate", scene, "a.png", "--json"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "scenes", [["scenes"], ["scenes/*.png"], ["scenes/first.png", "scenes/second.png"]]
+)
+def test_json_of_several_scenes_is_a_list_however_many_can_be_read(scenes, folder, capsys):
+    readable = ["scenes/first.png", "scenes/second.png"]
+    for _ in range(3):
+        status = main(["locate", *scenes, "a.png", "--json"])
+        assert [one["scene"] for one in json.loads(capsys.readouterr().out)] == readable
+        assert status == (0 if len(readable) == 2 else 2)
+        if readable:
+            (folder / readable.pop()).write_text("no image")
+
+
+def test_a_folder_or_pattern_of_one_scene_is_a_list_too(folder, capsys):
+    (folder / "scenes" / "second.png").unlink()
+    for scenes in ("scenes", "scenes/*"):
+        assert main(["locate", scenes, "a.png", "--json"]) == 0
+        (report,) = json.loads(capsys.readouterr().out)
+        assert report["scene"] == "scenes/first.png"
+    (folder / "scenes" / "first.png").write_text("no image")
+    assert main(["locate", "scenes", "a.png", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert json.loads(out) == []
+    assert "scenes/first.png cannot be decoded" in err
+    assert main(["locate", "scenes", "a.png"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_half_a_stack_is_refused(folder, capsys):
+    stack = np.stack([io.read_image("scenes/first.png")] * 4)
+    for imagej in (False, True):
+        tifffile.imwrite("x.tif", stack, photometric="minisblack", imagej=imagej)
+        whole = Path("x.tif").read_bytes()
+        assert main(["locate", "x.tif", "a.png", "--page", "all"]) == 0
+        Path("x.tif").write_bytes(whole[: len(whole) // 2])
+        capsys.readouterr()
+        for page in (["--page", "all"], ["--page", "1"], []):
+            assert main(["locate", "x.tif", "a.png", *page]) == 2
+            out, err = capsys.readouterr()
+            assert out == ""
+            assert err.startswith("nuvmatch: error: x.tif cannot be decoded: it is damaged")
+            assert err.count("\n") == 1
+
+
+TREE = [
+    "d/c.png",
+    "d/one/c.png",
+    "d/one/.hidden.png",
+    "d/two/c.png",
+    "d/two/deep/c.png",
+    "d/o[n]e/c.png",
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("d/*/c.png", ["d/o[n]e/c.png", "d/one/c.png", "d/two/c.png"]),
+        ("*/t*/c.png", ["d/two/c.png"]),
+        ("d/**/*.png", sorted(TREE, key=Path)),
+        ("**/c.png", sorted((name for name in TREE if "hidden" not in name), key=Path)),
+        ("d/t*/**", ["d/two/c.png", "d/two/deep/c.png"]),
+        ("d/one/*.png", ["d/one/.hidden.png", "d/one/c.png"]),
+        ("d/o[n]e/*", ["d/o[n]e/c.png"]),  # there is a folder of that name
+        ("d/o[n]e/c.png", ["d/o[n]e/c.png"]),
+        ("d/t[w]o/c.png", ["d/two/c.png"]),
+        ("d/../d/t*/c.png", ["d/../d/two/c.png"]),
+    ],
+)
+def test_patterns_are_of_folders_too(pattern, expected, folder):
+    for name in TREE:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    assert expand([pattern]) == expected
+    assert expand([str(folder / pattern)]) == [str(folder / name) for name in expected]
+    for none in ("d/*/x.png", "e/**/*.png", "d/c.png/*"):
+        with pytest.raises(FileNotFoundError, match="no file is like"):
+            expand([none])
 
 
 def test_one_bad_file_is_reported_and_the_others_are_searched(folder, capsys):

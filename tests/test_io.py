@@ -64,6 +64,26 @@ def png_header(width, height):
     )
 
 
+@pytest.mark.parametrize("given", [None, b"x.png", 3, ["x.png"], np.zeros((3, 3))], ids=str)
+def test_what_is_neither_a_path_nor_a_file_is_refused(given):
+    for ask in (
+        io.read_image,
+        io.count_pages,
+        io.nodata_of,
+        lambda path: next(io.read_pages(path)),
+    ):
+        with pytest.raises(
+            TypeError, match=r"^path is .*; it must be a str, a pathlib\.Path or a b"
+        ):
+            ask(given)
+
+
+def test_a_file_of_text_is_refused(tmp_path):
+    (tmp_path / "x.txt").write_text("text")
+    with (tmp_path / "x.txt").open() as file, pytest.raises(TypeError, match=r"opened with .*'rb'"):
+        io.read_image(file)
+
+
 @pytest.mark.parametrize("size", [(10**5, 10**5), (2**31 - 1, 2**31 - 1), (2**21, 3)])
 def test_huge_pictures_are_refused_before_memory_is_taken(size, tmp_path):
     (tmp_path / "huge.png").write_bytes(png_header(*size))

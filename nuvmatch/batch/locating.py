@@ -95,7 +95,8 @@ def locate_in_files(
     Parameters
     ----------
     scenes : path, str, or iterable of these
-        Files, folders, or patterns as ``"scans/*.png"``; a path that is no str is no pattern.
+        Files, folders, or patterns as ``"scans/*.png"``, of all folders below
+        ``"scans/**/*.png"``; a path that is no str is no pattern.
     templates : path, str, or iterable of these
         Files likewise. They compete for each place, by the names of their files.
     out : path or str

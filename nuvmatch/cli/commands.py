@@ -59,7 +59,7 @@ _SOON = 2  # seconds, in which nobody asks how far it is
 
 def locate(options: argparse.Namespace) -> int:
     """Seek templates in scenes, and report where they are."""
-    scenes, paths, rivals = _scenes_and_templates(options)
+    scenes, paths, rivals, single = _scenes_and_templates(options)
     outputs = _check_locate(options, scenes, [*paths, *rivals])
     measure = measure_of(options)
     options.measure = name_of(measure)
@@ -78,15 +78,15 @@ def locate(options: argparse.Namespace) -> int:
             try:
                 reports.append(_seek(options, seeker, path, {**where, "progress": one}, outputs))
             except ERRORS as error:
-                if len(scenes) == 1:
+                if single:
                     raise
                 say_error(error, path)
                 failed = True
             if one is None and tell is not None:
                 tell(number, len(scenes))
     if options.csv is not None:  # first: whoever reads what is printed may stop
-        io.write_whole(options.csv, as_csv(reports).encode())
-    report_matches(options, reports)
+        io.write_whole(options.csv, as_csv(reports))
+    report_matches(options, reports, single=single)
     if failed:
         return BAD_INPUT
     return FOUND if any(report.found for report in reports) else NOTHING
@@ -108,8 +108,14 @@ def _progress(options: argparse.Namespace, scenes: int) -> Iterator[Tell | None]
         yield tell
 
 
-def _scenes_and_templates(options: argparse.Namespace) -> tuple[list[str], list[str], list[str]]:
-    """Tell scenes, which come first, from the template behind them and others by options."""
+def _scenes_and_templates(
+    options: argparse.Namespace,
+) -> tuple[list[str], list[str], list[str], bool]:
+    """Tell scenes, which come first, from the template behind them and others by options.
+
+    The last is whether one scene is asked for by its name: a folder or a pattern may have any
+    number.
+    """
     *scenes, last = options.images
     templates = list(options.template)
     if scenes:
@@ -118,11 +124,11 @@ def _scenes_and_templates(options: argparse.Namespace) -> tuple[list[str], list[
         scenes = [last]
     if not templates:
         raise ValueError("there is no TEMPLATE: SCENE comes first, then TEMPLATE")
-    scenes, templates = expand(scenes), expand(templates)
+    asked, scenes, templates = scenes, expand(scenes), expand(templates)
     rivals = expand_rivals(options.rival, templates)
     if (scenes + templates + rivals).count(STANDARD_INPUT) > 1:
         raise ValueError("standard input is one image; SCENE or TEMPLATE must be a file")
-    return scenes, templates, rivals
+    return scenes, templates, rivals, len(asked) == 1 and scenes == asked
 
 
 def _seek(

@@ -22,8 +22,8 @@ _ANGLES_ALLOWED = 100_000
 
 
 _FILES = (
-    f"files, folders of them, or quoted patterns as 'scans/*.png'; {io.FORMATS}, or what else "
-    "OpenCV reads"
+    "files, folders of them, or quoted patterns as 'scans/*.png', of all folders below "
+    f"'scans/**/*.png'; {io.FORMATS}, or what else OpenCV reads"
 )
 
 
@@ -316,7 +316,8 @@ def _add_poses(parser: argparse.ArgumentParser) -> None:
 
 def _add_outputs(parser: argparse.ArgumentParser, picture: str, score_map: str = "") -> None:
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    form = ": an object for one SCENE named as a file, else a list" if score_map else ""
+    how.add_argument("--json", action="store_true", help=f"print JSON instead of a table{form}")
     if score_map:
         how.add_argument("--quiet", action="store_true", help="print nothing: exit status only")
     parser.add_argument("--out", metavar="FILE|FOLDER" if score_map else "FILE", help=picture)

@@ -60,18 +60,18 @@ def say_not_found(options: argparse.Namespace, report: Report) -> None:
         print(f"nuvmatch: {report.scene}: not found: {', '.join(missing)}", file=sys.stderr)
 
 
-def report_matches(options: argparse.Namespace, reports: Sequence[Report]) -> None:
+def report_matches(options: argparse.Namespace, reports: Sequence[Report], *, single: bool) -> None:
     """Print what was found, as it was asked for: of several scenes one after the other."""
     if options.quiet:
         return
     if options.json:
         found = [_as_report(options, one) for one in reports]
-        print(_as_json(found[0] if len(found) == 1 else found))
-        return
-    print("\n\n".join(_as_table(options, one) for one in reports))
+        print(_as_json(found[0] if single else found))
+    elif reports:
+        print(_as_text("\n\n".join(_as_table(options, one) for one in reports)).decode())
 
 
-def as_csv(reports: Sequence[Report]) -> str:
+def as_csv(reports: Sequence[Report]) -> bytes:
     """Put all matches into one table, a row each; what is not told is empty."""
     text = StringIO(newline="")
     columns = ["scene", "page", *Match(0, 0, 1, 1, 0.0).to_record()]
@@ -80,7 +80,12 @@ def as_csv(reports: Sequence[Report]) -> str:
     for report in reports:
         for page, match in report.found:
             writer.writerow({"scene": report.scene, "page": page, **match.to_record()})
-    return text.getvalue()
+    return _as_text(text.getvalue())
+
+
+def _as_text(told: str) -> bytes:
+    """Encode what is told; bytes in a file's name that are no text are escaped, as by ``batch``."""
+    return told.encode("utf-8", "backslashreplace")
 
 
 def _as_report(options: argparse.Namespace, report: Report) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import reprlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -56,6 +57,8 @@ def read_image(path: File, *, page: int | None = None) -> NDArray[Any]:
     ------
     OSError
         If the file cannot be read.
+    TypeError
+        If `path` is neither a path nor a binary file.
     ValueError
         If it is no image, damaged, or too large; if there is no such page; or a TIFF file
         of neither grey nor RGB, such as CMYK, or of grey with other channels than alpha.
@@ -132,9 +135,20 @@ def _opened(path: File) -> Iterator[tuple[str, Pages]]:
         with Path(path).open("rb") as file:
             yield str(path), _pages(file, str(path))
     else:
+        _check_binary(path)
         path.seek(0)
         name = str(getattr(path, "name", "the file"))
         yield name, _pages(path, name)
+
+
+def _check_binary(file: Any) -> None:
+    """Refuse what is no file, or one of text."""
+    if not (hasattr(file, "read") and hasattr(file, "seek")):
+        raise TypeError(
+            f"path is {reprlib.repr(file)}; it must be a str, a pathlib.Path or a binary file"
+        )
+    if not isinstance(file.read(0), bytes):
+        raise TypeError(f"path is a file of text, {file!r}; it must be opened with mode 'rb'")
 
 
 def _pages(file: BinaryIO, name: str) -> Pages:

@@ -40,7 +40,8 @@ class TiffPages:
         logging.getLogger("tifffile").addHandler(logging.NullHandler())
         self._name = name
         with self._told():
-            self._tif = tifffile.TiffFile(file)
+            # Of ScanImage it would make up as many pages as there is room for.
+            self._tif = tifffile.TiffFile(file, is_scanimage=False)
             self._pages = [page for page in self._all() if not (page.is_reduced or page.is_mask)]
             self._planes = self._count_planes()
         if not self._pages:
@@ -50,25 +51,53 @@ class TiffPages:
         return self._planes or len(self._pages)
 
     def _all(self) -> Iterator[Any]:
-        """Find the pages; damaged files have some that follow each other in a circle."""
+        """Find the pages; damaged files have some that follow each other in a circle, or lack some.
+
+        Each says where the next one is, and the last that there is none; tifffile stops as quietly
+        where there is nothing to be read.
+        """
         places: set[int] = set()
         for page in self._tif.pages:
             if page.offset in places:
                 raise ValueError(f"page {len(places) + 1} is one of those before it")
             places.add(page.offset)
             yield page
+        file, width = self._tif.filehandle, self._tif.tiff.offsetsize
+        file.seek(self._tif.pages.next_page_offset or 0)
+        if len(self._tif.pages) != len(places) or file.read(width) != bytes(width):
+            raise ValueError(
+                f"page {len(places) + 1} cannot be read, and it ends after {file.size} bytes"
+            )
 
     def _count_planes(self) -> int:
         """Count those that follow the first page without headers of their own; mostly 0.
 
         So ImageJ writes stacks of more than 4 GB.
         """
-        if len(self._tif.pages) != 1:
+        if len(self._tif.pages) != 1 or not self._pages:
             return 0
-        series, page = self._tif.series[0], self._pages[0]
-        if series.dataoffset is None or series.size <= page.size:
+        page = self._pages[0]
+        self._check_extent(page)  # or what is said of the others is missing
+        planes = self._said_planes(page) if page.is_final else 1
+        start, size = page.dataoffsets[0], self._tif.filehandle.size
+        end = start + planes * page.nbytes
+        if planes == 1 or start <= page.offset < end:  # what is said was so of another file
             return 0
-        return int(series.size // page.size)
+        if end > size:
+            raise ValueError(f"it ends after {size} bytes, within its {planes} planes")
+        return planes
+
+    def _said_planes(self, page: Any) -> int:
+        """Return how many planes a file of one page is said to have, at least 1."""
+        series, told = self._tif.series[0], self._tif.imagej_metadata
+        if told is None or series.kind == "imagej":
+            return max(series.size // page.size, 1) if series.dataoffset is not None else 1
+        # tifffile takes a stack that lacks some for one image.
+        numbers = (told.get(name, 1) for name in ("images", "channels", "slices", "frames"))
+        images, channels, slices, frames = (n if isinstance(n, int) else 1 for n in numbers)
+        if channels == page.samplesperpixel > 1:  # of each plane
+            images = slices * frames
+        return max(images, 1)
 
     @property
     def nodata(self) -> float | None:
@@ -216,7 +245,7 @@ class TiffPages:
         """
         size, counts = self._tif.filehandle.size, page.databytecounts
         ends = zip(page.dataoffsets, counts, strict=True)
-        if max(offset + count for offset, count in ends) > size:
+        if max((offset + count for offset, count in ends), default=0) > size:
             raise ValueError(f"it ends after {size} bytes, within its pixels")
         if len(counts) != math.prod(page.chunked):
             raise ValueError(f"it has {len(counts)} strips or tiles of {math.prod(page.chunked)}")

@@ -95,7 +95,7 @@ def score_map(
     fill_value = _checks.as_fill_value(fill_value)
     bands, _, _ = _OutOfCore(Scene(image, image_mask)).bands(matcher, region)
     if 0 in bands.extent:
-        return da.empty(bands.extent, bands.dtype)
+        return da.empty(bands.extent, dtype=bands.dtype)
     panel = matcher._panel
     scores, chance = bands.one(0), None
     if panel.joins:

@@ -274,7 +274,7 @@ def _packed(made: Any) -> Delayed:
 def _cut_out(pixels: Any, mask: Any, parts: Any, name: str) -> list[tuple[Any, Any]]:
     """Copy some parts of pixels and mask, so that these can be forgotten."""
     with naming(name):
-        pixels = np.asarray(pixels)
+        pixels = _checks.as_greys(pixels, "image")
         slices = [(slice(top, end), slice(left, right)) for top, left, end, right in parts]
         return [
             (pixels[part].copy(), None if mask is None else np.array(mask[part])) for part in slices
@@ -306,7 +306,7 @@ def _do(
 ) -> Result:  # fmt: skip
     """Make all maps of a block and of what is around it, and do the work."""
     with naming(name), _checks.silence():
-        image = known.read(matcher, np.asarray(pixels), mask)
+        image = known.read(matcher, pixels, mask)
         extent = [
             side - window + 1 for side, window in zip(image.shape, matcher.shape, strict=True)
         ]

@@ -106,7 +106,7 @@ def _do(
 ) -> Found:  # fmt: skip
     """Find poses in a block, those whose centers are there and not beside it."""
     with naming(name), _checks.silence():
-        image = known.read(seeker.matcher, np.asarray(pixels), mask)
+        image = known.read(seeker.matcher, pixels, mask)
         found = task(seeker, seeker.space(image))
         poses = found.poses.copy()
         poses[:, :2] += np.maximum(np.array([rows[0], cols[0]]) - reach, 0)

@@ -179,7 +179,7 @@ def _bins_images(measure: Any) -> bool:
 
 def _look(look: Callable[..., Any], pixels: Any, mask: Any, corner: Any, name: str) -> Any:
     with naming(name):
-        return look(np.asarray(pixels), mask, corner)
+        return look(pixels, mask, corner)
 
 
 def _usable(

@@ -42,6 +42,7 @@ def as_lazy(image: Any, name: str) -> da.Array:
     if isinstance(image, np.ndarray) and not isinstance(image, np.ma.MaskedArray):
         image = _MemoryMap.of(image) or image
     if isinstance(image, da.Array):
+        _checks.check_unmasked(image, name)
         lazy = image
     elif all(hasattr(image, part) for part in ("chunks", "shape", "dtype")):
         _check_kind(image.dtype, name)

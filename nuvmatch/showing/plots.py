@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 CHARTS = (".png", ".svg")
 
 _BOX = "#ff3c00"
+_SHIFT = ("col", "row", "shift_col", "shift_row", "outlier")
 _CHANNELS = ("tab:red", "tab:green", "tab:blue")
 
 
@@ -104,7 +106,8 @@ def plot_bins(template: ArrayLike, bins: Sequence[Binning], *, ax: Axes | None =
     Raises
     ------
     ValueError
-        If there are no bins, as of a matcher by "ncc", or not as many as channels.
+        If there are no bins, as of a matcher by "ncc", or not as many as channels, or of a
+        template of another shape.
     """
     planes = _binned(template, bins)
     ax = new_axes(ax)
@@ -221,12 +224,17 @@ def plot_measures(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `place` is no row and column of each map.
     """
     maps = [as_greys(scores, "score_map") for scores in score_maps.values()]
     known = [scores[np.isfinite(scores)] for scores in maps]
     marked = [
-        scores.min(initial=np.inf) if place is None else whole[place]
-        for scores, whole in zip(known, maps, strict=True)
+        scores.min(initial=np.inf) if place is None else _marked(whole, place, name)
+        for scores, whole, name in zip(known, maps, score_maps, strict=True)
     ]
     ax = new_axes(ax)
     ax.boxplot(known, whis=(0, 100), medianprops={"color": "black"})
@@ -339,14 +347,25 @@ def plot_shifts(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If `shifts` is without the fields of such.
     """
+    names = getattr(getattr(shifts, "dtype", None), "names", None) or ()
+    if missing := [name for name in _SHIFT if name not in names]:
+        raise ValueError(
+            f"shifts is an array without the fields {', '.join(missing)}; it must be what "
+            "nuvmatch.shifts returns"
+        )
     ax = new_axes(ax)
     if image is not None:
         ax.imshow(as_picture(image, "image"), cmap="gray", vmin=0, vmax=255)
     for outlier, colour in ((True, "0.6"), (False, "orange")):
         some = shifts[shifts["outlier"] == outlier]
         ax.quiver(
-            *(some[name] for name in ("col", "row", "shift_col", "shift_row")),
+            *(some[name] for name in _SHIFT[:4]),
             color=colour, angles="xy", scale_units="xy", scale=1 / longer, width=0.004,
         )  # fmt: skip
     ax.set_aspect("equal")
@@ -380,7 +399,27 @@ def _binned(template: ArrayLike, bins: Sequence[Binning]) -> NDArray[Any]:
     planes, _ = as_planes(template, "template")
     if len(bins) != len(planes):
         raise ValueError(f"there are bins for {len(bins)} channels; the template has {len(planes)}")
+    if bins[0].labels.shape != planes.shape[1:]:
+        raise ValueError(
+            f"the bins are of a template of shape {bins[0].labels.shape}; this one has "
+            f"{planes.shape[1:]}"
+        )
     return planes
+
+
+def _marked(score_map: NDArray[Any], place: tuple[int, int], name: str) -> Any:
+    """Return the score at a place of a map, if there is one."""
+    try:
+        row, column = map(operator.index, place)
+    except (TypeError, ValueError):
+        raise TypeError(f"place is {place!r}; it must be (row, column)") from None
+    ends = score_map.shape
+    if len(ends) != 2 or not (0 <= row < ends[0] and 0 <= column < ends[1]):
+        raise ValueError(
+            f"place is {(row, column)}; it must be within the score map of {name!r}, of "
+            f"shape {ends}"
+        )
+    return score_map[row, column]
 
 
 def _sorted(scores: ArrayLike, name: str) -> NDArray[Any]:

@@ -104,6 +104,120 @@ def test_pages_in_a_circle_are_refused(path):
             function(path)
 
 
+STACK = np.random.default_rng(28).integers(0, 256, (4, 7, 9), np.uint8)
+
+
+def written(images, *, subifds=0, of_file=None, **options):
+    """A TIFF file of several pages, each with reduced copies if these are wanted."""
+    buffer = BytesIO()
+    with tifffile.TiffWriter(buffer, **(of_file or {})) as file:
+        for image in images:
+            file.write(image, **{"photometric": "minisblack", **options}, subifds=subifds)
+            for _ in range(subifds):
+                file.write(image[::2, ::2], subfiletype=1, metadata=None)
+    return buffer.getvalue()
+
+
+def by_pillow(**options):
+    first, *others = map(PIL.Image.fromarray, STACK)
+    buffer = BytesIO()
+    first.save(buffer, "tiff", save_all=True, append_images=others, **options)
+    return buffer.getvalue()
+
+
+def by_imagej(stack, /, **said):
+    """One page and what is said of others, which follow without headers."""
+    description = "\n".join(["ImageJ=1.53t", *(f"{name}={n}" for name, n in said.items())])
+    return tiff(stack, description=description, metadata=None, software=None, truncate=True)
+
+
+IMAGEJ = {"metadata": {"axes": "TCYX"}, "imagej": True}
+STACKS = {
+    "Pillow": by_pillow(),
+    "Pillow, LZW": by_pillow(compression="tiff_lzw"),
+    "Pillow, BigTIFF": by_pillow(big_tiff=True),
+    "OpenCV": cv2.imencodemulti(".tiff", list(STACK))[1].tobytes(),
+    "contiguous": tiff(STACK),
+    "one header": tiff(STACK, truncate=True),
+    "one header, BigTIFF": tiff(STACK, truncate=True, bigtiff=True, byteorder=">"),
+    "strips, one header": tiff(STACK, truncate=True, rowsperstrip=3),
+    "BigTIFF": tiff(STACK, bigtiff=True, byteorder=">"),
+    "deflate": tiff(STACK, compression="zlib"),
+    "ImageJ": tiff(STACK, imagej=True),
+    "ImageJ, one header": tiff(STACK, imagej=True, truncate=True),
+    "ImageJ, of two axes": tiff(STACK.reshape(2, 2, 7, 9), truncate=True, **IMAGEJ),
+    "ImageJ by hand": by_imagej(STACK, images=4, slices=4),
+    "OME": tiff(STACK, ome=True),
+    "OME, BigTIFF": tiff(STACK, ome=True, bigtiff=True),
+    "several series": written([STACK[:2], STACK[2], STACK[3]]),
+    "pyramids": written(STACK, subifds=2),
+    "reduced copies between": written(STACK, metadata=None, of_file={"bigtiff": True}, subifds=1),
+    "ScanImage": written(STACK, metadata=None, software="SI.2015"),
+}
+
+
+@pytest.mark.parametrize("kind", STACKS)
+def test_wherever_a_stack_is_cut_off_no_page_is_lost_without_a_word(kind):
+    """What is behind the last page, as a description in OME, may be missing."""
+    data, refused = STACKS[kind], []
+    assert io.count_pages(BytesIO(data)) == 4
+    assert_array_equal(list(io.read_pages(BytesIO(data))), STACK)
+    ends = {*range(8, len(data), len(data) // 150 + 1), *range(len(data) - 9, len(data))}
+    for end in sorted(ends):
+        cut = BytesIO(data[:end])
+        try:
+            assert io.count_pages(cut) == 4
+            assert_array_equal(list(io.read_pages(cut)), STACK)
+        except ValueError as error:
+            refused.append(str(error))
+    assert len(refused) > 0.4 * len(ends)
+    assert all("cannot be decoded" in said for said in refused)
+
+
+@pytest.mark.parametrize("kind", ["Pillow, LZW", "OpenCV", "ImageJ", "ImageJ, one header"])
+def test_half_a_stack_is_refused_whatever_is_asked_of_it(kind, path):
+    path.write_bytes(STACKS[kind][: len(STACKS[kind]) // 2])
+    pages = io.read_pages(path)
+    for ask in (io.count_pages, io.read_image, io.nodata_of, lambda _: next(pages)):
+        with pytest.raises(ValueError, match=r"x\.any cannot be decoded"):
+            ask(path)
+
+
+@pytest.mark.parametrize("end", [1, 2, 3])
+def test_of_planes_without_headers_whole_ones_may_be_missing(end, path):
+    for whole in (STACKS["ImageJ by hand"], STACKS["one header"]):
+        data = whole[: len(whole) - (4 - end) * STACK[0].size]
+        with pytest.raises(ValueError, match=f"ends after {len(data)} bytes, within its 4 planes"):
+            read(data, path)
+
+
+def test_what_a_page_tells_of_the_stack_that_it_was_taken_from_is_not_heard(path):
+    """Libraries copy its description, and put the header behind the pixels."""
+    data = by_imagej(GREY, images=5, slices=5)
+    with tifffile.TiffFile(BytesIO(data)) as file:
+        (page,) = file.pages
+        place, start = page.offset, page.dataoffsets[0]
+    header, pixels = bytearray(data[place:start]), data[start:]
+    moved = 8 + len(pixels) - place
+    for entry in range(2, 2 + 12 * int.from_bytes(header[:2], "little"), 12):
+        tag, kind, count, value = struct.unpack_from("<HHII", header, entry)
+        if tag == 273:
+            struct.pack_into("<I", header, entry + 8, 8)
+        elif {2: 1, 3: 2, 4: 4, 5: 8}[kind] * count > 4:
+            struct.pack_into("<I", header, entry + 8, value + moved)
+    turned = data[:4] + struct.pack("<I", 8 + len(pixels)) + pixels + header
+    assert_array_equal(read(turned, path), GREY)
+    assert io.count_pages(path) == 1
+
+
+def test_channels_that_imagej_names_are_no_planes(path):
+    said = {"images": 3, "channels": 3, "slices": 1, "frames": 1}
+    description = "\n".join(["ImageJ=", *(f"{name}={n}" for name, n in said.items())])
+    data = tiff(RGB, photometric="rgb", description=description, metadata=None)
+    assert_array_equal(read(data, path), RGB)
+    assert io.count_pages(path) == 1
+
+
 @pytest.mark.parametrize("compression", [None, "zlib"])
 def test_tiles_without_any_data_are_legal(compression, path):
     """So GDAL writes sparse files."""

@@ -541,6 +541,13 @@ def test_bad_input_is_refused_before_any_pixel_is_read(scene):
             out_of_core.locate(lazy, matcher, **options)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_empty_maps_are_of_their_type_too(kind, scene):
+    matcher = Matcher(cut(scene), dtype=kind)
+    found = out_of_core.score_map(lazily(scene), matcher, region=(500, 500, 40, 40))
+    assert (found.shape, found.dtype, found.compute().dtype) == ((0, 0), kind, kind)
+
+
 def test_masks_with_nan_are_refused(scene):
     mask = np.ones(scene.shape)
     mask[70, 100] = np.nan

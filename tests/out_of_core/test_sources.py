@@ -14,7 +14,7 @@ import xarray as xr
 import zarr
 from numpy.testing import assert_array_equal
 
-from nuvmatch import Matcher, out_of_core
+from nuvmatch import Matcher, Search, out_of_core
 from nuvmatch.io import read_image
 from nuvmatch.measures.bands import WINDOWS_HELD
 from nuvmatch.out_of_core import blocks, sources
@@ -139,6 +139,37 @@ def test_masked_arrays_are_refused_mapped_or_not(npy):
     mapped = np.load(npy, mmap_mode="r")
     with pytest.raises(TypeError, match="masked array"):
         lazy(np.ma.masked_equal(mapped, 3))
+
+
+def test_masked_chunks_are_refused_in_memory_and_out_of_it(scene):
+    """Before any is read where dask knows that they are; else at the first."""
+    matcher = Matcher(scene[20:36, 30:50])
+    masked = da.from_array(np.ma.masked_greater(scene, 100), chunks=50)
+    secret = da.map_blocks(
+        lambda block: np.ma.masked_greater(block, 100), da.from_array(scene, chunks=50),
+        dtype=scene.dtype, meta=np.empty((0, 0), scene.dtype),
+    )  # fmt: skip
+    for image in (masked, secret, xr.DataArray(secret, dims=("y", "x"))):
+        with pytest.raises(TypeError, match=r"^image is a masked array: .* as image_mask"):
+            matcher.locate(image)
+        with pytest.raises(TypeError, match=r"^template is a masked array: .* as mask"):
+            Matcher(image)
+        with pytest.raises(TypeError, match=r"^image_mask is a masked array"):
+            matcher.locate(scene, image_mask=image)
+        for seeker in (matcher, Search(scene[20:36, 30:50], angles=(0, 90))):
+            with pytest.raises(
+                (TypeError, out_of_core.BlockError), match="image is a masked array"
+            ):
+                out_of_core.locate(image, seeker)
+        with pytest.raises((TypeError, out_of_core.BlockError), match="mask is a masked array"):
+            out_of_core.locate(scene, matcher, image_mask=image)
+    with pytest.raises(TypeError, match=r"dask\.array\.ma\.getdata\(image\)"):
+        out_of_core.score_map(masked, matcher)
+    with pytest.raises(out_of_core.BlockError, match="image is a masked array"):
+        out_of_core.score_map(secret, matcher).compute()
+    parts = da.ma.getdata(masked), ~da.ma.getmaskarray(masked)  # as the error says
+    found = out_of_core.score_map(parts[0], matcher, image_mask=parts[1])
+    assert_array_equal(found, matcher.score_map(scene, image_mask=scene <= 100))
 
 
 def test_npy_files_by_name(npy, tmp_path):

@@ -121,6 +121,14 @@ def test_each_slice_shows_its_mean():
     assert abs(shown - 255 * (means - 5) / 200).max() <= 1
 
 
+def test_bins_of_another_template_are_refused(rng):
+    template = levels(rng)
+    bins = Matcher(template).bins
+    for plot in (plot_bins, plot_slices):
+        with pytest.raises(ValueError, match=r"of shape \(9, 9\); this one has \(5, 9\)"):
+            plot(template[:5], bins)
+
+
 def test_a_tone_curve_is_drawn_over_the_greys_that_it_explains(rng):
     template, window = levels(rng), levels(rng)
     ax = plot_tone_curves([CURVE], template, window)
@@ -145,6 +153,16 @@ def test_measures_stand_side_by_side(rng):
     whiskers = np.concatenate([line.get_ydata() for line in ax.lines[:-1]])
     assert whiskers.min() == min(np.nanmin(m) for m in maps.values())
     assert whiskers.max() == max(np.nanmax(m) for m in maps.values())
+
+
+def test_a_place_beside_a_map_is_refused(rng):
+    maps = {"nuv": rng.random((6, 7)), "ncc": rng.random((6, 3))}
+    for place in ((2000, 3), (2, 5), (-1, 0)):
+        with pytest.raises(ValueError, match=r"place is .* of '(nuv|ncc)', of shape \(6, [73]\)"):
+            plot_measures(maps, place)
+    for place in (3, (1.5, 2), (1, 2, 3), "ab"):
+        with pytest.raises(TypeError, match=r"place is .*; it must be \(row, column\)"):
+            plot_measures(maps, place)
 
 
 def test_the_roc_is_that_of_all_pairs(rng):
@@ -185,6 +203,12 @@ def test_shifts_are_arrows_from_the_chips():
     assert (others.angles, others.scale_units) == ("xy", "xy")  # rows go down with the axis
     for axes in (ax, plot_shifts(FIELD)):
         assert axes.yaxis_inverted()
+
+
+@pytest.mark.parametrize("given", [np.zeros((3, 3)), None, FIELD[["row", "col"]]], ids=str)
+def test_what_is_no_field_of_shifts_is_refused(given):
+    with pytest.raises(ValueError, match=r"without the fields .*outlier; it must be what nuvmatch"):
+        plot_shifts(given, np.zeros((40, 50), np.uint8))
 
 
 @pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml")])
