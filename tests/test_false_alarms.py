@@ -457,10 +457,11 @@ def test_a_planted_truth_is_sure(measure, rng):
         assert (match.row, match.col) == (40, 50)
 
 
+@pytest.mark.parametrize("size", [(240, 320), (180, 170)])
 @pytest.mark.parametrize("measure", ["nuv", "ncc", "auto"])
-def test_what_is_there_is_claimed_beside_its_mirror_image(measure, rng):
+def test_what_is_there_is_claimed_beside_its_mirror_image(measure, size, rng):
     """The arrow back beside the arrow, the other eye: they are no chance."""
-    ground = ndimage.gaussian_filter(rng.normal(size=(240, 320)), 2)
+    ground = ndimage.gaussian_filter(rng.normal(size=size), 2)
     arrow = np.rint(ndimage.gaussian_filter(rng.normal(size=(24, 32)), 2) * 600)
     image = np.rint(ground * 500)
     image[150:174, 20:52] = arrow[:, ::-1]

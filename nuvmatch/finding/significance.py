@@ -43,7 +43,7 @@ _PLACES_TO_LEARN_FROM, _DIFFERENT = 40, 8  # places, and different scores in a t
 _OWN_LEAST, _OWN_ONE_IN, _OWN_TRUE = 30, 10, 5
 
 # To tell which places are true more are left out; chance shows as good ones in few images.
-_TRUE_LEAST, _TRUE_ONE_IN, _TRUE_MANY = 75, 16, 25
+_TRUE_LEAST, _TRUE_ONE_IN, _TRUE_MANY, _TELLING = 75, 16, 25, 24
 _SURE, _DRAWN = math.log(0.01), math.log(1e-6)  # so sure is only what is drawn there itself
 
 _LEAST_SLOPE = 0.0005
@@ -367,8 +367,8 @@ def without_true(
     ours = template.scores if null.parts else logs_of(template.scores)
     size = min(true_size(searched, null.shape), ours.size // 2)
     kept = np.ones(decoys.rows.size, np.bool_)
-    if size > 2 * _TRUE_MANY and math.isfinite(ours[size]):
-        tail = Tail.fit(ours, size, _TRUE_MANY, searched, null.zero)
+    if size >= _TELLING and math.isfinite(ours[size]):
+        tail = Tail.fit(ours, size, min(_TRUE_MANY, size // 3), searched, null.zero)
         sure = tail.log_false_alarms(ours) + math.log(searched) < _SURE
         kept = ~_near(decoys, template.of(sure), null.shape)
         if sure.any():
