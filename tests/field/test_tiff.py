@@ -4,6 +4,8 @@ import struct
 import tracemalloc
 import warnings
 from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import cv2
 import numpy as np
@@ -125,6 +127,13 @@ def by_pillow(**options):
     return buffer.getvalue()
 
 
+def by_opencv():
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "x.tiff")
+        assert cv2.imwritemulti(str(path), list(STACK))  # to memory, from version 4.11 on only
+        return path.read_bytes()
+
+
 def by_imagej(stack, /, **said):
     """One page and what is said of others, which follow without headers."""
     description = "\n".join(["ImageJ=1.53t", *(f"{name}={n}" for name, n in said.items())])
@@ -136,7 +145,7 @@ STACKS = {
     "Pillow": by_pillow(),
     "Pillow, LZW": by_pillow(compression="tiff_lzw"),
     "Pillow, BigTIFF": by_pillow(big_tiff=True),
-    "OpenCV": cv2.imencodemulti(".tiff", list(STACK))[1].tobytes(),
+    "OpenCV": by_opencv(),
     "contiguous": tiff(STACK),
     "one header": tiff(STACK, truncate=True),
     "one header, BigTIFF": tiff(STACK, truncate=True, bigtiff=True, byteorder=">"),
