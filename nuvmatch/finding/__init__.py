@@ -4,6 +4,7 @@ It knows maps, and nothing of templates or measures.
 """
 
 from .competing import compete
+from .lowest import count_windows, lowest_places, windows_of
 from .peaks import (
     NO_PEAKS,
     Chance,
@@ -18,13 +19,11 @@ from .rules import PRECISE, PeakRule, reach_of_ties
 from .significance import (
     Null,
     check_null,
-    count_windows,
     logs_of,
-    lowest_places,
     numbers_of,
     tail_size,
     true_size,
-    windows_of,
+    without_drawn,
     without_true,
 )
 from .subpixel import Fraction, fraction_at
@@ -55,5 +54,6 @@ __all__ = [
     "take_peaks",
     "true_size",
     "windows_of",
+    "without_drawn",
     "without_true",
 ]

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..results import Match, Matches
+from .lowest import count_windows, lowest_places
 from .margins import best_elsewhere
 from .rules import MAX_OVERLAP, PRECISE, PeakRule, as_score_map, as_shape
-from .significance import Null, check_null, count_windows, logs_of, lowest_places, numbers_of
+from .significance import Null, check_null, logs_of, numbers_of
 from .subpixel import fraction_at
 from .suppression import Places, Suppression, TieBreaker
 

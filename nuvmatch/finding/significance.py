@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,11 +29,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_greys, as_integer, as_number, warn
-from .rules import PeakRule, as_score_map, as_shape
-from .suppression import NOWHERE, Places, minima
-
-# Of the template's area: what one place takes of those that do not overlap much.
-_PLACE = 0.6
+from .lowest import count_windows, lowest_places, windows_of_a_place
+from .rules import as_score_map, as_shape
+from .suppression import Places
 
 # Lowest scores that a tail is fitted to: so many at least, or one place in so many.
 _LEAST, _ONE_IN = 30, 50
@@ -49,10 +47,6 @@ _SURE, _DRAWN = math.log(0.01), math.log(1e-6)  # so sure is only what is drawn 
 _LEAST_SLOPE = 0.0005
 _ZERO = math.log(1e-4)  # so much below where the tail ends a score is 0, and none is below it
 _ROUNDING = 1e-12
-
-# The lowest of many places: for each, so many minima of the map, among so many times the windows
-# that a place has.
-_MINIMA, _SHARE, _SAMPLED = 10, 2, 7
 
 
 class Tail(NamedTuple):
@@ -86,6 +80,13 @@ class Tail(NamedTuple):
     def log_false_alarms(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return logarithms of false alarms for one window."""
         return np.asarray(self.start + (np.maximum(logs, self.least) - self.level) / self.slope)
+
+    def drawn(
+        self, logs: NDArray[np.float64], windows: int, *, faithful: bool
+    ) -> NDArray[np.bool_]:
+        """Tell what is no chance, by a tail of the template's own: 0, if that shows it for sure."""
+        told = self.log_false_alarms(logs) + math.log(windows)
+        return np.asarray((told < _DRAWN) & (faithful | (logs > self.least)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,8 +264,8 @@ class Null:
         found = self.tail.log_false_alarms(logs)
         with np.errstate(divide="ignore"):
             shown = np.log(np.searchsorted(self.shown, logs, side="right") / self.sample)
-        of_all = math.log(max(windows, _windows_of_a_place(self.shape)))
-        most = of_all - math.log(_windows_of_a_place(self.shape))
+        of_all = math.log(max(windows, windows_of_a_place(self.shape)))
+        most = of_all - math.log(windows_of_a_place(self.shape))
         return np.minimum(np.maximum(found, shown) + of_all, most)
 
     def threshold(self, false_alarms: float = 1.0, windows: int | None = None) -> float:
@@ -295,7 +296,7 @@ class Null:
         """Return the logarithm of the highest score with no more false alarms than that."""
         if math.isinf(log_false_alarms) or not self.decides:
             return math.inf if log_false_alarms == math.inf else -math.inf
-        place = _windows_of_a_place(self.shape)
+        place = windows_of_a_place(self.shape)
         of_one = log_false_alarms - math.log(max(windows, place))
         if log_false_alarms >= math.log(max(windows, place) / place):
             return math.inf
@@ -372,10 +373,16 @@ def without_true(
         sure = tail.log_false_alarms(ours) + math.log(searched) < _SURE
         kept = ~_near(decoys, template.of(sure), null.shape)
         if sure.any():
-            drawn = tail.log_false_alarms(null.logs) + math.log(searched) < _DRAWN
-            kept &= ~drawn | ((null.logs <= tail.least) & (not faithful))
+            kept &= ~tail.drawn(null.logs, searched, faithful=faithful)
     logs, size = null.logs[kept], tail_size(null.sample, null.shape)
     return replace(null, logs=logs[: max(2 * size, _until_different(logs, 0, size) + 1)])
+
+
+def without_drawn(null: Null, own: Null, *, faithful: bool) -> Null:
+    """Drop scores of decoys that are no chance by the template's own, as `without_true` does."""
+    if not own.decides or own.log_false_alarms(own.logs[:1], own.sample)[0] >= _SURE:
+        return null
+    return replace(null, logs=null.logs[~own.tail.drawn(null.logs, own.sample, faithful=faithful)])
 
 
 def _until_different(logs: NDArray[np.float64], left_out: int, size: int) -> int:
@@ -394,35 +401,15 @@ def _near(places: Places, others: Places, shape: tuple[int, int]) -> NDArray[np.
     return near
 
 
-def _windows_of_a_place(shape: tuple[int, int]) -> float:
-    return max(_PLACE * shape[0] * shape[1], 1.0)
-
-
-def windows_of(places: float, shape: tuple[int, int]) -> int:
-    """Return how many windows have so many places that do not overlap much."""
-    return math.ceil(places * _windows_of_a_place(shape))
-
-
 def tail_size(windows: int, shape: tuple[int, int], *, own: bool = False) -> int:
     """Return how many of the lowest scores among so many are the tail."""
     least, one_in = (_OWN_LEAST, _OWN_ONE_IN) if own else (_LEAST, _ONE_IN)
-    return max(least, int(windows / _windows_of_a_place(shape) / one_in))
+    return max(least, int(windows / windows_of_a_place(shape) / one_in))
 
 
 def true_size(windows: int, shape: tuple[int, int]) -> int:
     """Return how many of a template's own lowest scores tell which of them are true."""
-    return max(_TRUE_LEAST, int(windows / _windows_of_a_place(shape) / _TRUE_ONE_IN))
-
-
-def count_windows(maps: Iterable[NDArray[Any]]) -> int:
-    """Count the scores that are evidence."""
-    return sum(_count(scores) for scores in maps)
-
-
-def _count(scores: NDArray[Any]) -> int:
-    if scores.size == 0 or not np.isnan(scores.min()):  # no NaN, which is soon seen
-        return scores.size
-    return int(np.count_nonzero(~np.isnan(scores)))
+    return max(_TRUE_LEAST, int(windows / windows_of_a_place(shape) / _TRUE_ONE_IN))
 
 
 def numbers_of(logs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -444,57 +431,3 @@ def logs_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         )
     with np.errstate(divide="ignore"):
         return np.log(scores)
-
-
-def lowest_places(
-    bands: Sequence[tuple[int, NDArray[Any]]], shape: tuple[int, int], number: int | None = None
-) -> Places:
-    """Find places that do not overlap much, in maps each by itself, lowest first.
-
-    Parameters
-    ----------
-    bands : sequence of (int, ndarray of shape (M, N))
-        Score maps and where their rows begin: places are told by it.
-    shape : (int, int)
-        Of the windows, in pixels.
-    number : int, optional
-        How many are enough; there may be some more. None: all.
-    """
-    if number is not None:
-        windows = sum(band.size for _, band in bands)
-        share = _SHARE * number * _windows_of_a_place(shape) / max(windows, 1)
-        if share < 1:
-            lows = list(_minima_of(bands, _quantile(bands, share)))
-            scores = np.concatenate([one.scores for one in lows])
-            for size in (_MINIMA * number, scores.size):
-                limit = np.partition(scores, size)[size] if size < scores.size else math.inf
-                found = _apart(bands, shape, [one.of(one.scores <= limit) for one in lows])
-                if found.rows.size >= number:
-                    return found
-    return _apart(bands, shape, _minima_of(bands, math.inf))
-
-
-def _quantile(bands: Sequence[tuple[int, NDArray[Any]]], share: float) -> float:
-    """Return what about such a share of scores is below."""
-    some = np.concatenate([band[::_SAMPLED, ::_SAMPLED].ravel() for _, band in bands])
-    size = int(share * some.size)
-    return float(np.partition(some, size)[size])
-
-
-def _minima_of(bands: Sequence[tuple[int, NDArray[Any]]], limit: float) -> Iterator[Places]:
-    """Yield the minima of each map: of plateaus they are all that is there."""
-    return (minima(np.ascontiguousarray(band), limit) for _, band in bands)
-
-
-def _apart(
-    bands: Sequence[tuple[int, NDArray[Any]]], shape: tuple[int, int], lows: Iterable[Places]
-) -> Places:
-    """Take of the minima of each map those that do not overlap much with better ones."""
-    found = NOWHERE
-    rule = PeakRule(math.inf)  # as `locate` has it by default
-    for (first, band), candidates in zip(bands, lows, strict=True):
-        search = rule.suppression((band.shape[0], band.shape[1]), shape, band.dtype)
-        search.add_found(candidates, math.inf)
-        places = search.finish()
-        found = found.and_also(places._replace(rows=places.rows + first))
-    return found.of(np.argsort(found.scores, kind="stable"))

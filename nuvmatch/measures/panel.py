@@ -90,7 +90,7 @@ class Panel:
         self._template = template
         self.name = name
         self.names = tuple(map(name_of, measures))
-        self._faithful = {name_of(measure) for measure in measures if _is_faithful(measure)}
+        self._faithful = {name_of(measure) for measure in measures if is_faithful(measure)}
         self.shape = template.shape
 
     @cached_property
@@ -287,7 +287,7 @@ class Panel:
         return found
 
 
-def _is_faithful(measure: Measure) -> bool:
+def is_faithful(measure: Measure) -> bool:
     """Whether nothing but the template's own pattern scores 0; by others what shows less may."""
     return isinstance(measure, NCC | SSD) or (
         isinstance(measure, MI) and measure.normalize == "both"

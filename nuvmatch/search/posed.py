@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from .._checks import silence, warn
 from .._progress import Progress
 from ..engine import Image
-from ..finding import Chance, Null, PeakRule, logs_of, numbers_of
+from ..finding import Chance, Null, PeakRule, logs_of, numbers_of, without_drawn
 from ..matcher import Matcher
 from ..measures.bands import Source
 from ..measures.likeness import Look
+from ..measures.panel import is_faithful
 from ..measures.template import Template
 from ..results import Match
 from .noise import noise_floor
@@ -189,19 +190,16 @@ class Posed:
 
         Decoys are looked at as closely as the template is, or may be.
         """
-        null = None
+        own = [self._seek(space, _OF_CHANCE, closer=closer, apart=self._reach) for space in spaces]
+        each = list(zip(spaces, own, strict=True))
+        null = by_itself = self._law(spaces, [self._apart(*one) for one in each], 0)
         if self._decoys:
-            of_decoys = [self._of_decoys(space, closer) for space in spaces]
-            null = self._law(of_decoys, len(self._decoys))
-        if null is None or not null.decides:
-            null = self._law([self._of_its_own(space, closer) for space in spaces], 0)
+            seen = [self._of_decoys(*one, closer) for one in each]
+            null = self._law(spaces, seen, len(self._decoys))
+            null = without_drawn(null, by_itself, faithful=is_faithful(self.matcher.measure))
+        if not self._decoys or not null.decides:
+            why, null = self._undecided(null), by_itself
             if null.decides:
-                why = "decoys of the template are in too few places here"
-                if not self._decoys:
-                    why = (
-                        "the template is like its mirror images turned, and shifts of it are no "
-                        "decoys either"
-                    )
                 warn(
                     f"{why}; false alarms are told by the best poses in the image itself, less the "
                     "five best: too many, if it is there more often"
@@ -209,18 +207,27 @@ class Posed:
         null.warn_if_undecided()
         return null
 
-    def _of_decoys(self, space: Space, closer: bool) -> tuple[Found, int]:
-        """Return the best poses of decoys that are drawn nowhere, and the number of windows."""
+    def _undecided(self, null: Null) -> str:
+        """Say why decoys do not tell."""
+        if not self._decoys:
+            return (
+                "the template is like its mirror images turned, and shifts of it are no decoys "
+                "either"
+            )
+        if null.reason == "zero":
+            return "decoys of the template score 0 here"
+        return "decoys of the template are in too few places here"
+
+    def _of_decoys(self, space: Space, own: Found, closer: bool) -> Found:
+        """Return the best poses of decoys, but for those where the template itself is drawn."""
         each = -(-_OF_CHANCE // len(self._decoys))
         parts = [self._seek(space, each, closer=closer, decoy=i) for i in range(len(self._decoys))]
         found = Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-        own = self._seek(space, _AT_FIRST, closer=closer)
-        return found.of(~_drawn(found, own, self._reach)), self._windows(space)
+        return found.of(~_drawn(found, own, self._reach))
 
-    def _of_its_own(self, space: Space, closer: bool) -> tuple[Found, int]:
-        """Return the template's best poses; what is there is in several, of which one counts."""
-        found = self._seek(space, _OF_CHANCE, closer=closer, apart=self._reach)
-        return space.apart(found, self._reach, WHATEVER_POSE), self._windows(space)
+    def _apart(self, space: Space, found: Found) -> Found:
+        """Return one pose of each place: what is there is in several."""
+        return space.apart(found, self._reach, WHATEVER_POSE)
 
     @property
     def _reach(self) -> float:
@@ -231,12 +238,12 @@ class Posed:
         radius = self._pyramid.levels(self._factor(space))[0].radius
         return len(poses_of(space, radius)) * math.prod(space.scene.shape)
 
-    def _law(self, seen: Sequence[tuple[Found, int]], decoys: int) -> Null:
+    def _law(self, spaces: Sequence[Space], seen: Sequence[Found], decoys: int) -> Null:
         """Learn from the best poses of so many decoys; of none: from the template's own."""
-        logs = np.sort(logs_of(np.concatenate([found.scores for found, _ in seen])))
-        windows = sum(of_one for _, of_one in seen)
+        logs = np.sort(logs_of(np.concatenate([found.scores for found in seen])))
+        windows = sum(map(self._windows, spaces))
         return Null(
-            self.matcher.shape, windows // len(seen), windows * max(decoys, 1), logs,
+            self.matcher.shape, windows // len(spaces), windows * max(decoys, 1), logs,
             self.matcher._name, self.matcher._template.digest, own=not decoys,
         )  # fmt: skip
 

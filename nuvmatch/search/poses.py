@@ -19,6 +19,7 @@ Values = NDArray[np.float64]
 
 ALL = "all"
 _SMALLEST, _LARGEST = 1e-3, 1e3
+_LIKE_A_RANGE = 45.0  # degrees: two angles that are nearer to each other
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,11 @@ def as_angles(angles: Any) -> Axis:
     ------
     TypeError, ValueError
         If they are none of these.
+
+    Warns
+    -----
+    UserWarning
+        If they are two that may be meant as a range, as those of scales are.
     """
     if isinstance(angles, str):
         if angles != ALL:
@@ -100,6 +106,12 @@ def as_angles(angles: Any) -> Axis:
     if not np.isfinite(found).all():
         raise ValueError("angles holds an infinite one; they must be degrees")
     listed = tuple(np.unique(found).tolist())
+    if len(listed) == 2 and listed[1] - listed[0] < _LIKE_A_RANGE:
+        low, high = math.floor(listed[0]), math.ceil(listed[1])
+        _checks.warn(
+            f"angles are {listed[0]:g} and {listed[1]:g} and none between; range({low}, {high + 1})"
+            " is every degree"
+        )
     return Axis(listed, listed[0], listed[-1], 360.0)
 
 

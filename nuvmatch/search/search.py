@@ -39,7 +39,8 @@ class Search:
     nodata, n_threads
         As for `Matcher`.
     angles : "all", float, or sequence of float
-        By how many degrees a template may be turned, counter-clockwise as the eye sees it.
+        By how many degrees a template may be turned, counter-clockwise as the eye sees it: these
+        and none between. ``range(-10, 11)`` is every degree from -10 to 10.
     scales : float or sequence of float
         By how much it may be resized: two numbers are a range and all between them, one or three
         and more are the scales themselves.

@@ -1,5 +1,7 @@
 """Angles, scales, and where the pixels of a template are then."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -60,6 +62,16 @@ def test_a_turned_template_must_be_in_the_image():
 def test_what_are_no_angles_is_said(angles, message):
     with pytest.raises(ValueError, match=message):
         as_angles(angles)
+
+
+@pytest.mark.parametrize("angles", [(-10, 10), (350.5, 360), [3, -3, 3]])
+def test_two_angles_near_each_other_may_be_meant_as_a_range(angles):
+    with pytest.warns(UserWarning, match=r"none between; range\(") as said:
+        listed = as_angles(angles).listed
+    assert listed == (min(angles), max(angles))
+    between = eval(re.search(r"range\(.*?\)", str(said[0].message))[0])
+    assert np.ptp(angles) <= np.ptp(between) < np.ptp(angles) + 2
+    as_angles((0, 90)), as_angles((-5, 0, 5)), as_angles((7, 7))  # without a word
 
 
 @pytest.mark.parametrize(

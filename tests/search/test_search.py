@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -188,7 +189,7 @@ def test_false_alarms_count_all_templates():
     assert found.false_alarms == pytest.approx(3 * alone.false_alarms)
 
 
-@pytest.mark.parametrize(("angles", "side"), [(0, 40), ((0, 10), 18)])
+@pytest.mark.parametrize(("angles", "side"), [(0, 40), ((0, 50), 18)])
 def test_of_several_templates_it_is_said_which_one_a_warning_is_of(angles, side):
     image = noise(side, side)
     search = Search({"a": image[:14, :14], "b": image[-14:, -14:]}, angles=angles)
@@ -453,6 +454,24 @@ def test_false_alarms_of_what_is_symmetric(shifted, monkeypatch):
         with pytest.warns(UserWarning, match="is like its mirror images turned"):
             found = search.locate(scene, false_alarms=0.01)
     assert [tuple(np.round(match.center)) for match in found] == [(96, 106)]
+
+
+@pytest.mark.parametrize("measure", ["nuv", "nuv_adaptive", "ncc"])
+def test_what_is_there_is_claimed_beside_its_mirror_image(measure, rng):
+    """Turned or not, as the arrow back beside the arrow is; and neither beside nothing."""
+    ground = ndimage.gaussian_filter(rng.normal(size=(240, 320)), 2)
+    arrow = np.rint(ndimage.gaussian_filter(rng.normal(size=(24, 32)), 2) * 600)
+    image = np.rint(ground * 500)
+    image[150:174, 20:52] = arrow[:, ::-1]
+    search = Search(arrow, measure, angles=range(-10, 11, 2))
+    with warnings.catch_warnings(action="ignore"):  # decoys may score 0
+        assert not search.locate(image, false_alarms=1e-2)
+    image[80:104, 60:92] = arrow
+    for found in (
+        search.locate(image, false_alarms=1e-6),
+        search.locate(image, false_alarms=1e-6, null=search.calibrate(image, image[::-1].copy())),
+    ):
+        assert [(match.row, match.col, match.angle) for match in found] == [(80, 60, 0)]
 
 
 @pytest.mark.parametrize(
