@@ -1,6 +1,7 @@
 """False alarms told against those seen in trials, and what is kept: by hand and by loops."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -167,6 +168,18 @@ def test_the_promise_holds_on_noise():
             assert 0.08 < row["error"] < 0.32
         else:
             assert 8 < row["false"] < 12.5
+
+
+def test_what_is_nodata_is_no_part_of_the_pattern():
+    """A hole in the template, where its image has other greys; and what is none is refused."""
+    template = np.where(np.indices((12, 12)).sum(axis=0) < 12, -1, TEMPLATE.astype(int))
+    trial = PresenceTrial(planted(noise(4), (30, 50)).astype(int), template, [(30, 50)], nodata=-1)
+    (with_hole,) = check_presence([trial], ["ncc2"]).rows
+    (whole,) = check_presence([replace(trial, nodata=None)], ["ncc2"]).rows
+    found = nuvmatch.locate(trial.image, template, "ncc2", nodata=-1, false_alarms=1)
+    assert with_hole["false_alarms"] == found[0].false_alarms < 1e-6 < whole["false_alarms"]
+    with pytest.raises(TypeError, match="nodata is '-1'"):
+        check_presence([replace(trial, nodata="-1")])
 
 
 # What is said

@@ -26,6 +26,7 @@ from .asking import (
     refusal,
     windows_of,
 )
+from .pictures import NoData
 from .significance import rate_interval
 
 _ALL = PeakRule(false_alarms=math.inf)
@@ -44,12 +45,15 @@ class PresenceTrial:
         Row and column of the top-left pixel of each copy; none: it is not there.
     name : str
         For the rows.
+    nodata : float or sequence of float, optional
+        As for `nuvmatch.locate`.
     """
 
     image: ArrayLike
     template: ArrayLike
     places: Sequence[tuple[int, int]] = ()
     name: str = ""
+    nodata: NoData = None
 
 
 @dataclass(frozen=True)
@@ -205,6 +209,7 @@ def _checked_trials(trials: Any) -> list[PresenceTrial]:
 def _checked(trial: Any, name: str) -> PresenceTrial:
     if not isinstance(trial, PresenceTrial):
         raise TypeError(f"{name} is of type {type(trial).__name__}; it must be a PresenceTrial")
+    _checks.as_nodata(trial.nodata)
     return replace(trial, places=_checked_places(trial.places, check_trial(trial, name), name))
 
 
@@ -265,7 +270,7 @@ def _refusing(function: Callable[..., Any], *given: Any, **options: Any) -> tupl
 
 
 def _seek_by(trial: PresenceTrial, measure: Any, n_threads: int | None) -> Sequence[Match]:
-    matcher = Matcher(trial.template, measure, n_threads=n_threads)
+    matcher = Matcher(trial.template, measure, nodata=trial.nodata, n_threads=n_threads)
     return matcher._seek(trial.image, None, None, _ALL).peaks.matches
 
 
