@@ -78,6 +78,14 @@ class Axis:
         nearest = abs(self.apart(wanted[..., None], listed)).argmin(axis=2)
         return np.asarray(listed[nearest])
 
+    def nearest(self, values: Values) -> Values:
+        """Return what is searched nearest to each value."""
+        return self.beside(values, 0.0)[:, 1]
+
+    def loosened(self, within: float) -> Axis:
+        """Return all between what is listed, if some of that is nearer to each other."""
+        return Axis((), self.low, self.high, self.period) if self.spacing < within else self
+
     def apart(self, one: Any, other: Any) -> Any:
         """Return how far one value is above another."""
         if math.isinf(self.period):

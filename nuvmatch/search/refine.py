@@ -17,6 +17,7 @@ _SHIFTS, _ROUNDS = 2, (2, 3)
 _KEPT, _KEPT_CLOSER, _KEPT_EACH = (100, 30, 8), (800, 120, 16), (6, 3, 1.5)
 _A_POSE = 16  # candidates of one pose, and of each match that is wanted
 
+_EXACT = 1e-9  # degrees, and logarithms of scale
 _APART = 2.0  # coarse pixels between candidates of poses that are a step apart or less
 _AT_ONCE = 2**21  # pixels of windows that are turned upright at a time
 
@@ -58,19 +59,16 @@ def seek(
     if middle is not full:
         found = _best_shifts(full, space, _polished(middle, space, found, ON_THE_WAY))
     found = _distinct(full, space, found, kept[2])
-    step, log_step = (2 * one for one in space.steps(full))
-    found = _climb(full, space, found, (step, log_step), _ROUNDS[1])
-    while step > space.angles.spacing or log_step > space.scales.spacing:
-        step, log_step = step / 2, log_step / 2  # what is listed may be finer than a pixel
-        found = _climb(full, space, found, (step, log_step), _ROUNDS[1])
-    found = _polished(full, space, found, AT_THE_END)
+    step, log_step = space.steps(full)
+    found = _climb(full, space, found, (2 * step, 2 * log_step), _ROUNDS[1])
+    found = _placed(full, space, found)
     return found.of(inside(found.poses, space.shape, space.scene.shape, 0.5))
 
 
 def _distinct(level: Level, space: Space, found: Found, enough: int) -> Found:
     """Keep the best of what is all but the same pose at a level."""
     step, log_step = space.steps(level)
-    found = found.of(np.isfinite(found.scores))
+    found = ordered(*found.of(np.isfinite(found.scores)))
     return space.apart(found, float(level.pitch.max()), (step, log_step), enough)
 
 
@@ -102,7 +100,7 @@ def _climb(
         moving = moving[better & (which != 4)]
         if not moving.size:
             break
-    return ordered(poses, scores)
+    return Found(poses, scores)
 
 
 def _look(level: Level, space: Space, poses: Values, reach: int) -> tuple[Values, Values]:
@@ -129,10 +127,54 @@ def _look(level: Level, space: Space, poses: Values, reach: int) -> tuple[Values
     return poses, scores
 
 
+def _placed(level: Level, space: Space, found: Found) -> Found:
+    """Polish poses to the end, and choose of what is listed more finely than a pixel shows.
+
+    That a place is off by half a pixel weighs more than to be a pixel beside at the corner, so
+    that places are polished first as if all between were listed, too.
+    """
+    loosened = space.loosened(level)
+    if loosened is not space:
+        poses = space.listed(polish_all(level, loosened, found.poses, ON_THE_WAY))
+        found = _better_of(_scored(level, space, poses), found)
+    return ordered(*_on_pixels(level, space, _moved(level, space, found, AT_THE_END)))
+
+
+def _on_pixels(level: Level, space: Space, found: Found) -> Found:
+    """Take poses as drawn, turned by quarters and not resized, where these score better.
+
+    They lie on whole pixels, between which nothing needs to be interpolated.
+    """
+    quarters, square = np.rint(found.poses[:, 2] / 90), np.array(level.shape)
+    shapes = np.where(quarters[:, None] % 2 == 1, square[::-1], square)
+    centers = np.rint(found.poses[:, :2] - (shapes - 1) / 2) + (shapes - 1) / 2
+    drawn = np.column_stack([centers, 90 * quarters, np.zeros(len(centers))])
+    poses = space.listed(drawn)
+    off = abs(np.stack([space.angles.apart(poses[:, 2], drawn[:, 2]), poses[:, 3]]))
+    step, log_step = space.steps(level)
+    gone = abs(drawn - found.poses)
+    sought = (off < _EXACT).all(axis=0) & (gone[:, 2] <= step) & (gone[:, 3] <= log_step)
+    scores = np.full(len(poses), np.inf)
+    poses[sought], scores[sought] = _look(level, space, poses[sought], 1)
+    return _better_of(Found(poses, scores), found)
+
+
 def _polished(level: Level, space: Space, found: Found, effort: Effort) -> Found:
     """Move poses by Gauss-Newton where they score no worse then."""
+    return ordered(*_moved(level, space, found, effort))
+
+
+def _moved(level: Level, space: Space, found: Found, effort: Effort) -> Found:
     moved = polish_all(level, space, found.poses, effort)
-    _, scores = _look(level, space, moved, 0)
-    better = scores <= found.scores
-    poses = np.where(better[:, None], moved, found.poses)
-    return ordered(poses, np.where(better, scores, found.scores))
+    return _better_of(_scored(level, space, moved), found)
+
+
+def _scored(level: Level, space: Space, poses: Values) -> Found:
+    return Found(poses, _look(level, space, poses, 0)[1])
+
+
+def _better_of(one: Found, other: Found) -> Found:
+    """Take the better one of each two poses, the first of equals."""
+    worse = one.scores > other.scores
+    poses = np.where(worse[:, None], other.poses, one.poses)
+    return Found(poses, np.where(worse, other.scores, one.scores))

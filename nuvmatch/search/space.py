@@ -28,7 +28,7 @@ class Found(NamedTuple):
 
 NOTHING = Found(np.empty((0, 4)), np.empty(0))
 
-
+_FINE = 4  # pixels at a template's corner between what is listed
 WHATEVER_POSE = (math.inf, math.inf)  # steps: places alone are to be apart
 
 
@@ -71,6 +71,21 @@ class Space:
     def steps(self, level: Level) -> tuple[float, float]:
         """Degrees, and logarithms of scale, that move a template's corner by a pixel."""
         return math.degrees(1 / level.radius), 1 / level.radius
+
+    def loosened(self, level: Level) -> Space:
+        """Return the same with all between what is listed too finely to be told apart at once."""
+        angles, scales = (
+            axis.loosened(_FINE * step)
+            for axis, step in zip((self.angles, self.scales), self.steps(level), strict=True)
+        )
+        if (angles, scales) == (self.angles, self.scales):
+            return self
+        return Space(self.scene, angles, scales, self.shape, self.dtype, self.n_threads)
+
+    def listed(self, poses: Values) -> Values:
+        """Return the nearest poses that are searched."""
+        angles, logs = self.angles.nearest(poses[:, 2]), self.scales.nearest(poses[:, 3])
+        return np.column_stack([poses[:, :2], angles, logs])
 
     def sized(self, level: Level, log: float) -> Sized:
         """Return the scene as it is looked at for templates of a scale."""

@@ -409,6 +409,46 @@ def test_what_does_not_stand_out_is_looked_for_more_closely():
     assert_allclose(again.center, best.center, atol=0.1)
 
 
+@pytest.mark.parametrize("side", [14, 30])
+@pytest.mark.parametrize(
+    "poses",
+    [
+        {"angles": (0, 1, 2, 90)},
+        {"angles": range(-5, 6)},
+        {"angles": range(360)},
+        {"scales": (1, 1.02, 1.04)},
+        {"angles": range(-2, 3), "scales": (0.98, 1, 1.02)},
+        {"angles": (0, 1, 2), "exact": True},
+        {"angles": "all"},
+    ],
+    ids=str,
+)
+def test_nothing_is_worse_than_a_copy_as_drawn_however_finely_poses_are_listed(poses, side):
+    """That it lies on whole pixels is worth more than a degree that moves corners by a part."""
+    photo = nv.io.read_image(Path(__file__).parents[2] / "samples" / "photos" / "coins.png")
+    for row, col in ((20, 30), (47, 121), (90, 201)):
+        template = photo[row : row + side, col : col + side]
+        image = photo[max(row - 40, 0) : row + side + 40, col - 30 : col + side + 30]
+        top, left = min(row, 40), 30
+        (best,) = Search(template, **poses).locate(image)
+        (copy,) = nv.locate(image, template)
+        assert (copy.row, copy.col) == (top, left)
+        assert best.score <= copy.score * (1 + 1e-6)
+        corner = side / math.sqrt(2)
+        assert math.radians(abs(best.angle)) * corner < 0.5  # pixels
+        assert abs(best.scale - 1) * corner < 0.5
+        assert_allclose(best.center, copy.center, atol=0.6)  # what is smooth scores less
+
+
+@pytest.mark.parametrize("angle", [3, -4])
+def test_of_angles_listed_finely_the_nearest_is_found(angle):
+    image, place = turned(pattern(), angle + 0.2, 1.0)
+    template = pattern()[30:62, 28:64]
+    (best,) = Search(template, angles=range(-5, 6)).locate(image)
+    assert best.angle == angle
+    assert_allclose(best.center, place((45.5, 45.5)), atol=0.1)
+
+
 STROKES = {"6": "afgedc", "8": "abcdefg"}
 
 
