@@ -250,8 +250,10 @@ def check_pair(image: NDArray[Any], template: NDArray[Any]) -> None:
     check_fit(planes, pattern)
 
 
-def check_fit(image: NDArray[Any], template: NDArray[Any]) -> None:
-    """Refuse planes of a template that cannot lie in those of an image."""
+def check_fit(
+    image: NDArray[Any], template: NDArray[Any], least: tuple[int, int] | None = None
+) -> None:
+    """Refuse planes of a template, or so many pixels of it at least, that fit into no image's."""
     if len(image) != len(template):
         names = {1: "grey", 3: "colour"}
         given, sought = (
@@ -261,7 +263,8 @@ def check_fit(image: NDArray[Any], template: NDArray[Any]) -> None:
             f"the image is {given}, and the template {sought}: both must be grey or both colour "
             "(nuvmatch.io.to_grey makes grey of colour)"
         )
-    if image.shape[1] < template.shape[1] or image.shape[2] < template.shape[2]:
+    height, width = least or template.shape[1:]
+    if image.shape[1] < height or image.shape[2] < width:
         raise ValueError(
             f"the template of shape {template.shape[1:]} is larger than the image of shape "
             f"{image.shape[1:]}; it must fit in both directions"
@@ -346,10 +349,10 @@ def as_mask(array: ArrayLike | None, name: str, shape: tuple[int, ...]) -> NDArr
     return np.asarray(mask != 0)
 
 
-def as_flag(value: Any, name: str) -> bool:
-    """Take True or False."""
+def as_flag(value: Any, name: str, choices: str = "True or False") -> bool:
+    """Take True or False; what else may be chosen has been taken."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} is {value!r}; it must be True or False")
+        raise TypeError(f"{name} is {value!r}; it must be {choices}")
     return bool(value)
 
 

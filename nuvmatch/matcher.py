@@ -361,7 +361,7 @@ class Matcher:
         """
         height, width = least or self.shape
         planes, alpha = _checks.as_planes(image, "image", self._beside)
-        _checks.check_fit(planes, self._template.greys[:, :height, :width])
+        _checks.check_fit(planes, self._template.greys, (height, width))
         mask = _checks.as_mask(image_mask, "image_mask", planes.shape[1:])
         opaque = _checks.as_opaque(alpha, "image")
         transparent = opaque is not None and not opaque.all()

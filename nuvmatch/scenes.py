@@ -83,14 +83,14 @@ class Pattern(NamedTuple):
 
 def read_templates(paths: Sequence[str]) -> dict[str, Pattern]:
     """Read templates, by names that tell them apart: those of their files, if these do."""
+    if len({Path(path).resolve() for path in paths}) < len(paths):
+        raise ValueError(f"{len(paths)} templates are named, and some of them twice")
     names = [Path(path).name for path in paths]
     unlike = len(set(names)) == len(names)
     found = {}
     for name, path in zip(names if unlike else paths, paths, strict=True):
         source = source_of(path)
         found[name] = Pattern(io.read_image(source), nodata_of(source))
-    if len(found) < len(paths):
-        raise ValueError(f"{len(paths)} templates are named, and some of them twice")
     return found
 
 
@@ -218,9 +218,16 @@ def source_of(path: str) -> str | BytesIO:
     """Return what `nuvmatch.io` reads: the file, or the bytes of standard input."""
     if path != STANDARD_INPUT:
         return path
-    source = BytesIO(sys.stdin.buffer.read())
+    source = BytesIO(read_standard_input())
     source.name = "standard input"
     return source
+
+
+def read_standard_input() -> bytes:
+    """Read all of it."""
+    if sys.stdin is None:
+        raise ValueError("standard input is closed; there is nothing to read")
+    return sys.stdin.buffer.read()
 
 
 def nodata_of(source: str | BytesIO) -> set[float]:

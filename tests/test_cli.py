@@ -393,6 +393,28 @@ def test_a_reader_that_has_enough_is_no_error():
     assert (done.stdout, done.stderr) == ("{\n", "")
 
 
+@pytest.mark.parametrize(("threshold", "status"), [("0", 1), ("0.1", 0)])
+@pytest.mark.parametrize("closed", [True, False])
+def test_the_status_is_the_same_whether_anyone_reads_or_not(threshold, status, closed, monkeypatch):
+    """Standard output is closed from the beginning, or its reader goes away."""
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as unread:
+        monkeypatch.setattr(sys, "stdout", None if closed else unread)
+        assert run("--threshold", threshold) == status
+        assert run("--threshold", threshold, "--csv", "found.csv") == status
+    assert len(Path("found.csv").read_text().splitlines()) == 1 + (status == 0) * 2
+
+
+def test_standard_input_may_be_closed(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    batch = ["batch", "--scenes-from", "-", "--templates", "template.png", "--out", "found.csv"]
+    for command in (["locate", "-", "template.png"], batch):
+        assert main(command) == 2
+        assert "standard input is closed" in capsys.readouterr().err
+    assert not Path("found.csv").exists()
+
+
 def test_warnings_are_one_line(capsys):
     io.write_picture("template.png", np.arange(120, dtype=np.uint8).reshape(10, 12) * 2)
     assert run("--bins", "100") == 0

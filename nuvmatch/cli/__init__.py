@@ -34,28 +34,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "there is no COMMAND; usage: nuvmatch locate SCENE TEMPLATE, nuvmatch bins TEMPLATE; "
             "--help tells more, as after each COMMAND"
         )
+    status = FOUND
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = _say_warning
             status = int(options.run(options))
-            sys.stdout.flush()
+            _flush()
             return status
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # nobody reads on, as in "| head"
         _drop_unprinted()
-        return FOUND
+        return status
     except ERRORS as error:
         say_error(error)
         _drop_unprinted()
         return BAD_INPUT
 
 
+def _flush() -> None:
+    if sys.stdout is not None:  # closed by whoever called: what is printed goes nowhere
+        sys.stdout.flush()
+
+
 def _drop_unprinted() -> None:
     """Drop what cannot be printed: the end of the process would try again, and fail."""
     try:
-        sys.stdout.flush()
+        _flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

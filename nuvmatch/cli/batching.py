@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..batch import Summary, locate_in_files
-from ..scenes import STANDARD_INPUT
+from ..scenes import STANDARD_INPUT, read_standard_input
 from .commands import measure_of, wanted
 from .reporting import BAD_INPUT, FOUND, NOTHING
 
@@ -55,7 +55,7 @@ def _paths_from(path: str | None) -> list[Path]:
     """Read names of files, a line each; they are no patterns."""
     if path is None:
         return []
-    names = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+    names = read_standard_input() if path == STANDARD_INPUT else Path(path).read_bytes()
     return [Path(os.fsdecode(line)) for line in names.splitlines() if line]
 
 

@@ -124,7 +124,8 @@ def _scenes_and_templates(
         scenes = [last]
     if not templates:
         raise ValueError("there is no TEMPLATE: SCENE comes first, then TEMPLATE")
-    asked, scenes, templates = scenes, expand(scenes), expand(templates)
+    asked, scenes = scenes, list(dict.fromkeys(expand(scenes)))
+    templates = expand(templates)
     rivals = expand_rivals(options.rival, templates)
     if (scenes + templates + rivals).count(STANDARD_INPUT) > 1:
         raise ValueError("standard input is one image; SCENE or TEMPLATE must be a file")

@@ -2,7 +2,8 @@
 
 import argparse
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from .reporting import FOUND
 _DEFAULT = ("ncc", "ncc2", "mi", "nuv", "nuv_adaptive")
 
 
-def add_compare(commands: Any, count: Any, score: Any, number: Any) -> None:
+def add_compare(commands: Any, count: Any, share: Any, number: Any) -> None:
     """Add the command to those of the program, given what takes numbers."""
     parser = commands.add_parser(
         "compare",
@@ -56,7 +57,7 @@ def add_compare(commands: Any, count: Any, score: Any, number: Any) -> None:
         "--trials", type=count, default=20, metavar="N", help="of each image and side (default 20)"
     )
     parser.add_argument(
-        "--noise", type=score, default=0.0, metavar="SHARE",
+        "--noise", type=share, default=0.0, metavar="SHARE",
         help="to add, as a share of the standard deviation of the image (default 0)",
     )  # fmt: skip
     parser.add_argument(
@@ -83,13 +84,13 @@ def run_compare(options: argparse.Namespace) -> int:
                 f"{len(images)} images have {len(against)} partners by --against; each has one"
             )
     new_axes(None)  # or it is said, before the work and not after, what must be installed
-    options.out.mkdir(parents=True, exist_ok=True)
-    check_report(options.out / "index.html")
-    found = compare(
-        list(zip(images, against, strict=True)), options.measures, trials=options.trials,
-        sides=options.sides, noise=options.noise, nodata=options.nodata, seed=options.seed,
-        n_threads=options.threads,
-    )  # fmt: skip
+    with _folder(options.out):
+        check_report(options.out / "index.html")
+        found = compare(
+            list(zip(images, against, strict=True)), options.measures, trials=options.trials,
+            sides=options.sides, noise=options.noise, nodata=options.nodata, seed=options.seed,
+            n_threads=options.threads,
+        )  # fmt: skip
     table = found.table()
     curves = {name: found.roc(name) for name in found.measures}
     write = io.write_whole
@@ -106,6 +107,21 @@ def run_compare(options: argparse.Namespace) -> int:
     print(_as_text(found, table))
     print(f"written to {options.out}")
     return FOUND
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[None]:
+    """Make a folder, before the work; if that fails it goes, unless it was there before."""
+    known = path.exists()
+    if known and not path.is_dir():
+        raise ValueError(f"--out {path} is a file; it must be a folder, there or not")
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if not known:
+            path.rmdir()
+        raise
 
 
 def _as_csv(rows: Sequence[dict[str, Any]]) -> bytes:

@@ -3,6 +3,7 @@
 import argparse
 import math
 import re
+from functools import partial
 from typing import Any, NoReturn
 
 from .. import __version__, io
@@ -92,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
     _add_binning(bins)
     _add_outputs(bins, "draw the histogram with the cuts, PNG or SVG (needs nuvmatch[plot])")
     bins.set_defaults(run=show_bins)
-    add_compare(commands, _count, _score, _number)
+    add_compare(commands, _count, _share, _number)
     add_bench(commands)
     return whole
 
@@ -250,7 +251,12 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="all places as good as which, or better, chance shows at most N in a scene like this",
     )
-    parser.add_argument("--max-matches", type=_count, metavar="N", help="the best N places at most")
+    parser.add_argument(
+        "--max-matches",
+        type=_count,
+        metavar="N",
+        help="the best N places at most: without a threshold by false alarms, if templates compete",
+    )
     parser.add_argument(
         "--max-per-name", type=_count, metavar="N", help="the best N of each template at most"
     )
@@ -377,25 +383,24 @@ def _page(text: str) -> int | str:
     return text if text == "all" else _count(text)
 
 
-def _score(text: str) -> float:
+def _share(text: str, allowed: str = "it must be 0 or more") -> float:
     number = _number(text)
     if number < 0:
-        raise argparse.ArgumentTypeError(f"{text!r}; scores are 0, which is perfect, or more")
+        raise argparse.ArgumentTypeError(f"{text!r}; {allowed}")
     return number
 
 
-def _alarms(text: str) -> float:
-    number = _number(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text!r}; there are 0 false alarms or more")
-    return number
+_score = partial(_share, allowed="scores are 0, which is perfect, or more")
+_alarms = partial(_share, allowed="there are 0 false alarms or more")
 
 
 def _angles(text: str) -> str | list[float]:
     if text == "all":
         return text
-    if text.count(":") != 2:
+    if ":" not in text:
         return _numbers(text)
+    if text.count(":") != 2:
+        raise argparse.ArgumentTypeError(f"{text!r}; it must be FIRST:LAST:STEP")
     first, last, step = map(_number, text.split(":"))
     if not (step > 0 and first <= last) or (last - first) / step > _ANGLES_ALLOWED:
         raise argparse.ArgumentTypeError(

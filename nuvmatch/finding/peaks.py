@@ -187,7 +187,8 @@ class Peaks(NamedTuple):
         best = best_elsewhere(rows, cols, shape, self.row_lowest, self.rows_of)
         if self.chance is not None:
             best = self.chance.scores(best)
-        gaps = best - np.array([m.score for m in matches])
+        with np.errstate(invalid="ignore"):  # of two that are infinite
+            gaps = best - np.array([m.score for m in matches])
         return [
             replace(match, margin=None if math.isnan(gap) else gap)
             for match, gap in zip(matches, gaps.tolist(), strict=True)

@@ -46,13 +46,11 @@ class PeakRule:
         if self.min_distance is not None:
             self.min_distance = as_number(self.min_distance, "min_distance", 0)
         self.max_overlap = as_number(self.max_overlap, "max_overlap", 0, 1)
-        if isinstance(self.subpixel, str):
-            if self.subpixel != PRECISE:
-                raise ValueError(
-                    f"subpixel is {self.subpixel!r}; it must be True, False or {PRECISE!r}"
-                )
-        else:
-            self.subpixel = as_flag(self.subpixel, "subpixel")
+        choices = f"True, False or {PRECISE!r}"
+        if not isinstance(self.subpixel, str):
+            self.subpixel = as_flag(self.subpixel, "subpixel", choices)
+        elif self.subpixel != PRECISE:
+            raise ValueError(f"subpixel is {self.subpixel!r}; it must be {choices}")
 
     @property
     def asks_for_the_best_alone(self) -> bool:
@@ -101,6 +99,8 @@ def reach_of_ties(dtype: np.dtype[Any]) -> float:
 
 def as_score_map(array: ArrayLike, name: str) -> NDArray[Any]:
     """Take a score map of float32 or, whatever else it is, as float64."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name} is masked; NaN is no evidence: pass .filled(np.nan) of it")
     scores = as_greys(array, name)
     if scores.ndim != 2 or scores.size == 0:
         raise ValueError(f"{name} has shape {scores.shape}; it must be (M, N), not empty")

@@ -112,12 +112,22 @@ def test_nothing_passes_nothing_is_returned():
     assert len(nuvmatch.find_peaks(np.full((5, 5), np.nan), (2, 2))) == 0
 
 
+def test_maps_may_hold_infinities():
+    """What is -inf is best, and no better than another such."""
+    scores = np.full((20, 20), 0.5)
+    scores[3, 4] = scores[12, 13] = -np.inf
+    found = nuvmatch.find_peaks(scores, (4, 4), max_matches=3)
+    assert places(found)[:2] == [(3, 4), (12, 13)]
+    assert found[0].margin is None
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
         ({"score_map": np.ones(3)}, ValueError, r"score_map has shape \(3,\)"),
         ({"score_map": np.ones((0, 3))}, ValueError, "not empty"),
         ({"score_map": None}, TypeError, "score_map"),
+        ({"score_map": np.ma.ones((4, 5))}, TypeError, r"score_map is masked.*\.filled\(np.nan\)"),
         ({"shape": (0, 2)}, ValueError, "height is 0"),
         ({"shape": 3}, TypeError, "shape is 3"),
         ({"shape": (2, 1.5)}, TypeError, "width is 1.5"),

@@ -201,5 +201,5 @@ def test_what_cannot_be_cut_into_bins_is_placed_by_the_map(rng):
 @pytest.mark.parametrize(("value", "error"), [("map", ValueError), (2, TypeError)])
 def test_what_is_wrong_is_named(value, error, rng):
     scene = rng.integers(0, 256, (30, 30), dtype=np.uint8)
-    with pytest.raises(error, match="subpixel is"):
+    with pytest.raises(error, match=r"subpixel is .* True, False or 'precise'"):
         locate(scene, scene[:8, :8], subpixel=value)

@@ -309,6 +309,12 @@ def test_several_copies_turned_each_its_own_way():
         assert_allclose(match.center, places[angle], atol=1.1)
 
 
+def test_colour_and_grey_are_refused_as_they_were_given():
+    search = Search(noise(8, 9), angles="all")
+    with pytest.raises(ValueError, match=r"colour, \(40, 40\), and the template grey, \(8, 9\)"):
+        search.locate(np.dstack([noise(40, 40)] * 3))
+
+
 def test_colour_masks_and_alpha_turn_as_well():
     planes = np.dstack([pattern(), pattern().T, pattern()[::-1]])
     image = np.dstack([turned(plane, 40, 1)[0] for plane in np.moveaxis(planes, 2, 0)])

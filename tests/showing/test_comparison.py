@@ -3,6 +3,7 @@
 import csv
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,12 +127,24 @@ def test_no_data_are_what_files_say_or_what_is_given(tmp_path, monkeypatch):
         (["--against", "small.png"], "same at the same place"),
         (["--sides", "500"], "500 pixels cannot be cut"),
         (["--against", "none.png"], "none.png"),
+        (["--out", "small.png"], "small.png is a file; it must be a folder"),
     ],
 )
 def test_what_cannot_be_compared_is_said(arguments, message, photo, tmp_path, monkeypatch, capsys):
+    """And no folder is left behind, but one that was there before."""
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["compare", photo, *arguments, "--out", "out"]) == 2
+    assert cli.main(["compare", photo, "--out", "out", *arguments]) == 2
     assert message in capsys.readouterr().err
+    assert not Path("out").exists()
+    Path("out").mkdir()
+    assert cli.main(["compare", photo, "--out", "out", *arguments]) == 2
+    assert Path("out").exists()
+
+
+def test_noise_is_no_score(photo, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["compare", photo, "--out", "out", "--noise", "-1"])
+    assert "--noise: '-1'; it must be 0 or more" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("missing", ["matplotlib.figure", "jinja2"])
@@ -142,4 +155,4 @@ def test_what_must_be_installed_is_said_before_the_work(
     out = tmp_path / "out"
     assert cli.main(["compare", photo, "--out", str(out)]) == 2
     assert "pip install 'nuvmatch[" in capsys.readouterr().err
-    assert not out.exists() or not list(out.iterdir())
+    assert not out.exists()
