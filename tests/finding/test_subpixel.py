@@ -131,8 +131,8 @@ def test_every_match_is_told():
     [
         ("precise", ValueError, "needs pixels"),
         ("exact", ValueError, "must be True, False or 'precise'"),
-        (1, TypeError, "must be True or False"),
-        (None, TypeError, "must be True or False"),
+        (1, TypeError, "must be True, False or 'precise'"),
+        (None, TypeError, "must be True, False or 'precise'"),
     ],
 )
 def test_what_is_wrong_is_named(value, error, message):
