@@ -1,6 +1,8 @@
 """How far a search is: told part by part, up to all; and ended by whoever is told."""
 
+import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,7 +105,9 @@ def test_the_command_line_shows_parts_of_one_scene_and_number_of_several(files, 
     scene, template = files
     assert nuvmatch.cli.main(["locate", scene, template, "--progress", "--threshold", "0.5"]) == 0
     assert "10/10" in capsys.readouterr().err
-    assert nuvmatch.cli.main(["locate", scene, scene, template, "--progress"]) == 0
+    other = shutil.copy(scene, Path(scene).with_name("other.png"))
+    twice = [scene, str(other), scene]  # of which one is named twice
+    assert nuvmatch.cli.main(["locate", *twice, template, "--progress"]) == 0
     said = capsys.readouterr().err
     assert "2/2" in said
     assert "scene" in said
