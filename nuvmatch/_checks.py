@@ -253,7 +253,7 @@ def check_pair(image: NDArray[Any], template: NDArray[Any]) -> None:
 def check_fit(
     image: NDArray[Any], template: NDArray[Any], least: tuple[int, int] | None = None
 ) -> None:
-    """Refuse planes of a template, or so many pixels of it at least, that fit into no image's."""
+    """Refuse planes of a template that cannot lie in those of an image, all or `least` of them."""
     if len(image) != len(template):
         names = {1: "grey", 3: "colour"}
         given, sought = (
