@@ -23,7 +23,6 @@ from .significance import (
     numbers_of,
     tail_size,
     true_size,
-    without_drawn,
     without_true,
 )
 from .subpixel import Fraction, fraction_at
@@ -54,6 +53,5 @@ __all__ = [
     "take_peaks",
     "true_size",
     "windows_of",
-    "without_drawn",
     "without_true",
 ]

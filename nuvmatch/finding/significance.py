@@ -43,6 +43,7 @@ _OWN_LEAST, _OWN_ONE_IN, _OWN_TRUE = 30, 10, 5
 # To tell which places are true more are left out; chance shows as good ones in few images.
 _TRUE_LEAST, _TRUE_ONE_IN, _TRUE_MANY, _TELLING = 75, 16, 25, 24
 _SURE, _DRAWN = math.log(0.01), math.log(1e-6)  # so sure is only what is drawn there itself
+_FAR = math.log(1000)  # of two patterns the one is at a place if chance shows it so much less
 
 _LEAST_SLOPE = 0.0005
 _ZERO = math.log(1e-4)  # so much below where the tail ends a score is 0, and none is below it
@@ -81,12 +82,35 @@ class Tail(NamedTuple):
         """Return logarithms of false alarms for one window."""
         return np.asarray(self.start + (np.maximum(logs, self.least) - self.level) / self.slope)
 
-    def drawn(
-        self, logs: NDArray[np.float64], windows: int, *, faithful: bool
+    def no_chance(
+        self,
+        logs: NDArray[np.float64],
+        near: NDArray[np.float64],
+        windows: int,
+        *,
+        faithful: bool,
     ) -> NDArray[np.bool_]:
-        """Tell what is no chance, by a tail of the template's own: 0, if that shows it for sure."""
-        told = self.log_false_alarms(logs) + math.log(windows)
-        return np.asarray((told < _DRAWN) & (faithful | (logs > self.least)))
+        """Tell which scores of decoys are no chance, by a tail of the template's own.
+
+        Where the template is, they are much like it; and what they are may be drawn itself, as
+        the arrow back beside the arrow, or the other eye. Either is far better there than the
+        other is: structure that any pattern of the kind resembles is chance.
+
+        Parameters
+        ----------
+        logs : ndarray
+            Logarithms of scores of decoys.
+        near : ndarray
+            The template's own lowest near each of them; infinite where there is none.
+        windows : int
+            How many were searched for the template.
+        faithful : bool
+            Whether what scores 0 is drawn there for certain.
+        """
+        decoy, own = (self.log_false_alarms(one) + math.log(windows) for one in (logs, near))
+        true = (own < _SURE) & (own <= decoy - _FAR)
+        drawn = (decoy < _DRAWN) & (decoy <= own - _FAR) & (faithful | (logs > self.least))
+        return np.asarray(true | drawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +292,14 @@ class Null:
         most = of_all - math.log(windows_of_a_place(self.shape))
         return np.minimum(np.maximum(found, shown) + of_all, most)
 
+    def no_chance(
+        self, logs: NDArray[np.float64], near: NDArray[np.float64], *, faithful: bool
+    ) -> NDArray[np.bool_]:
+        """Tell which scores of decoys are no chance, being of the template's own; see `Tail`."""
+        if not self.decides or self.log_false_alarms(self.logs[:1], self.sample)[0] >= _SURE:
+            return np.zeros(logs.shape, np.bool_)
+        return self.tail.no_chance(logs, near, self.sample, faithful=faithful)
+
     def threshold(self, false_alarms: float = 1.0, windows: int | None = None) -> float:
         """Tell the highest score that so many false alarms let through.
 
@@ -344,10 +376,7 @@ def check_null(null: Any) -> None:
 def without_true(
     template: Places, decoys: Places, null: Null, searched: int, *, faithful: bool
 ) -> Null:
-    """Drop places of decoys that are where the template itself is, or where they are drawn.
-
-    Much like its own mirror images it draws them there; and beside it they may be drawn as well,
-    the arrow back or the other eye, which are no chance.
+    """Drop places of decoys that are no chance, by the lowest of the template itself.
 
     Parameters
     ----------
@@ -356,10 +385,8 @@ def without_true(
     decoys : Places
         Those that `null` was learnt from.
     null : Null
-    searched : int
-        How many windows were searched for the template.
-    faithful : bool
-        Whether what scores 0 is drawn there for certain.
+    searched, faithful
+        As for `Tail.no_chance`.
 
     Returns
     -------
@@ -371,18 +398,11 @@ def without_true(
     if size >= _TELLING and math.isfinite(ours[size]):
         tail = Tail.fit(ours, size, min(_TRUE_MANY, size // 3), searched, null.zero)
         sure = tail.log_false_alarms(ours) + math.log(searched) < _SURE
-        kept = ~_near(decoys, template.of(sure), null.shape)
-        if sure.any():
-            kept &= ~tail.drawn(null.logs, searched, faithful=faithful)
+        if sure.any():  # what is not is far worse than any decoy that is drawn there
+            near = _lowest_near(decoys, template.of(sure), ours[sure], null.shape)
+            kept = ~tail.no_chance(null.logs, near, searched, faithful=faithful)
     logs, size = null.logs[kept], tail_size(null.sample, null.shape)
     return replace(null, logs=logs[: max(2 * size, _until_different(logs, 0, size) + 1)])
-
-
-def without_drawn(null: Null, own: Null, *, faithful: bool) -> Null:
-    """Drop scores of decoys that are no chance by the template's own, as `without_true` does."""
-    if not own.decides or own.log_false_alarms(own.logs[:1], own.sample)[0] >= _SURE:
-        return null
-    return replace(null, logs=null.logs[~own.tail.drawn(null.logs, own.sample, faithful=faithful)])
 
 
 def _until_different(logs: NDArray[np.float64], left_out: int, size: int) -> int:
@@ -391,14 +411,15 @@ def _until_different(logs: NDArray[np.float64], left_out: int, size: int) -> int
     return max(size, int(others[_DIFFERENT - 1])) if others.size >= _DIFFERENT else size
 
 
-def _near(places: Places, others: Places, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Tell which places lie within half a template of one of the others."""
-    near = np.zeros(places.rows.size, np.bool_)
-    for row, col in zip(others.rows, others.cols, strict=True):
-        near |= (abs(places.rows - row) <= shape[0] // 2) & (
-            abs(places.cols - col) <= shape[1] // 2
-        )
-    return near
+def _lowest_near(
+    places: Places, others: Places, logs: NDArray[np.float64], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Return the lowest of the others within half a template of each place, infinite if none is."""
+    lowest = np.full(places.rows.size, math.inf)
+    for row, col, log in zip(others.rows, others.cols, logs, strict=True):
+        near = (abs(places.rows - row) <= shape[0] // 2) & (abs(places.cols - col) <= shape[1] // 2)
+        lowest[near] = np.minimum(lowest[near], log)
+    return lowest
 
 
 def tail_size(windows: int, shape: tuple[int, int], *, own: bool = False) -> int:

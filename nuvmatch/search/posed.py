@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._checks import silence, warn
 from .._progress import Progress
 from ..engine import Image
-from ..finding import Chance, Null, PeakRule, logs_of, numbers_of, without_drawn
+from ..finding import Chance, Null, PeakRule, logs_of, numbers_of
 from ..matcher import Matcher
 from ..measures.bands import Source
 from ..measures.likeness import Look
@@ -36,7 +36,7 @@ _PIXELS = 4  # that a template must have left at the smallest scale
 _FINE = 0.5  # degrees, by which it is seen whether a template fits
 _OF_CHANCE = 48  # matches wanted of all decoys together: enough to know what chance shows
 _AHEAD = 0.75  # of the next best score elsewhere: what scores less stands out from the rest
-_FAR_BETTER = 0.5  # of a decoy's score: what scores less where the decoy is has drawn it there
+_FAR_BETTER = 0.5  # of a decoy's score: where the template scores less it is there itself
 
 
 class Posed:
@@ -194,9 +194,8 @@ class Posed:
         each = list(zip(spaces, own, strict=True))
         null = by_itself = self._law(spaces, [self._apart(*one) for one in each], 0)
         if self._decoys:
-            seen = [self._of_decoys(*one, closer) for one in each]
+            seen = [self._of_decoys(*one, by_itself, closer=closer) for one in each]
             null = self._law(spaces, seen, len(self._decoys))
-            null = without_drawn(null, by_itself, faithful=is_faithful(self.matcher.measure))
         if not self._decoys or not null.decides:
             why, null = self._undecided(null), by_itself
             if null.decides:
@@ -218,12 +217,16 @@ class Posed:
             return "decoys of the template score 0 here"
         return "decoys of the template are in too few places here"
 
-    def _of_decoys(self, space: Space, own: Found, closer: bool) -> Found:
-        """Return the best poses of decoys, but for those where the template itself is drawn."""
+    def _of_decoys(self, space: Space, own: Found, by_itself: Null, *, closer: bool) -> Found:
+        """Return the best poses of decoys, but for those that are no chance."""
         each = -(-_OF_CHANCE // len(self._decoys))
         parts = [self._seek(space, each, closer=closer, decoy=i) for i in range(len(self._decoys))]
         found = Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-        return found.of(~_drawn(found, own, self._reach))
+        near = _lowest_near(found, own, self._reach)
+        no_chance = by_itself.no_chance(
+            logs_of(found.scores), logs_of(near), faithful=is_faithful(self.matcher.measure)
+        )
+        return found.of(~no_chance & (near > _FAR_BETTER * found.scores))
 
     def _apart(self, space: Space, found: Found) -> Found:
         """Return one pose of each place: what is there is in several."""
@@ -279,12 +282,11 @@ def _seek_there(
     return seek(pyramid.levels(factor), space, wanted, closer=closer, apart=apart)
 
 
-def _drawn(found: Found, own: Found, reach: float) -> NDArray[np.bool_]:
-    """Tell which poses of decoys are where the template itself scores far better."""
+def _lowest_near(found: Found, own: Found, reach: float) -> NDArray[np.float64]:
+    """Return the lowest of the template's own scores at each pose, infinite if none is there."""
     apart = np.hypot(*(found.poses[:, None, :2] - own.poses[None, :, :2]).transpose(2, 0, 1))
     near = apart < reach * np.exp(own.poses[:, 3])
-    better = own.scores <= _FAR_BETTER * found.scores[:, None]
-    return np.asarray((near & better).any(axis=1))
+    return np.asarray(np.where(near, own.scores, math.inf).min(axis=1, initial=math.inf))
 
 
 class PosedHits:

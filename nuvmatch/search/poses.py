@@ -114,13 +114,15 @@ def as_angles(angles: Any) -> Axis:
     if not np.isfinite(found).all():
         raise ValueError("angles holds an infinite one; they must be degrees")
     listed = tuple(np.unique(found).tolist())
-    if len(listed) == 2 and listed[1] - listed[0] < _LIKE_A_RANGE:
-        low, high = math.floor(listed[0]), math.ceil(listed[1])
+    axis = Axis(listed, listed[0], listed[-1], 360.0)
+    turn = axis.apart(listed[-1], listed[0])
+    if len(listed) == 2 and 0 < abs(turn) < _LIKE_A_RANGE:
+        low = listed[0] if turn > 0 else listed[1]
+        every = f"range({math.floor(low)}, {math.ceil(low + abs(turn)) + 1})"
         _checks.warn(
-            f"angles are {listed[0]:g} and {listed[1]:g} and none between; range({low}, {high + 1})"
-            " is every degree"
+            f"angles are {listed[0]:g} and {listed[1]:g} and none between; {every} is every degree"
         )
-    return Axis(listed, listed[0], listed[-1], 360.0)
+    return axis
 
 
 def as_scales(scales: Any) -> Axis:

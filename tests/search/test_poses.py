@@ -71,7 +71,12 @@ def test_two_angles_near_each_other_may_be_meant_as_a_range(angles):
     assert listed == (min(angles), max(angles))
     between = eval(re.search(r"range\(.*?\)", str(said[0].message))[0])
     assert np.ptp(angles) <= np.ptp(between) < np.ptp(angles) + 2
-    as_angles((0, 90)), as_angles((-5, 0, 5)), as_angles((7, 7))  # without a word
+    as_angles((0, 90)), as_angles((-5, 0, 5)), as_angles((7, 7)), as_angles((0, 360))  # no word
+
+
+def test_two_angles_are_near_each_other_across_0_too():
+    with pytest.warns(UserWarning, match=r"none between; range\(350, 371\) is every degree"):
+        assert as_angles((350, 10)).listed == (10, 350)
 
 
 @pytest.mark.parametrize(
