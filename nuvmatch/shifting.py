@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _checks
+from ._progress import Tell, telling
 from .engine import Image
 from .finding import Null, PeakRule
 from .matcher import Matcher
@@ -37,6 +38,7 @@ def shifts(
     nodata: float | Sequence[float] | None = None,
     subpixel: bool | str = "precise",
     n_threads: int | None = None,
+    progress: bool | Tell | None = None,
 ) -> NDArray[Any]:
     """Tell how one image is shifted against another, whatever the tones of each.
 
@@ -54,8 +56,8 @@ def shifts(
         Pixels a side of each.
     search : int
         How far each is sought, in pixels up, down, left and right.
-    nodata, subpixel, n_threads
-        As for `Matcher` and `Matcher.locate`: NaN is no data either.
+    nodata, subpixel, n_threads, progress
+        As for `Matcher` and `Matcher.locate`: NaN is no data either, and a part is a chip.
 
     Returns
     -------
@@ -100,22 +102,25 @@ def shifts(
     regions = _spread(one.shape, other.shape, grid, size + 2 * search)
     table, chance = np.full(len(regions), np.nan, _CHIP), []
     table["outlier"], refusal, image = False, None, None
-    for i, (chip, region) in enumerate(zip(table, regions, strict=True)):
-        row, col = region[0] + search, region[1] + search
-        chip["row"], chip["col"] = row + (size - 1) / 2, col + (size - 1) / 2
-        window = np.s_[row : row + size, col : col + size]
-        try:
-            mask = None if opaque is None else opaque[window]
-            matcher = _made_ready(one[window], mask, measure, nodata, n_threads)
-        except ValueError as error:  # it is flat, or few of its pixels count
-            refusal = error
-            continue
-        if image is None:  # made ready once: all chips are of one size
-            image = matcher._prepare(other, None, None)[0]
-        _seek(chip, matcher, image, region, rule)
-        elsewhere = regions[(i + len(regions) // 2 + grid[1] // 2) % len(regions)]
-        if _are_apart(region, elsewhere):
-            chance.append(matcher._scores(image.crop(*elsewhere), None))
+    with telling(progress) as parts:
+        parts.expect(len(regions))
+        for i, (chip, region) in enumerate(zip(table, regions, strict=True)):
+            row, col = region[0] + search, region[1] + search
+            chip["row"], chip["col"] = row + (size - 1) / 2, col + (size - 1) / 2
+            window = np.s_[row : row + size, col : col + size]
+            try:
+                mask = None if opaque is None else opaque[window]
+                matcher = _made_ready(one[window], mask, measure, nodata, n_threads)
+            except ValueError as error:  # it is flat, or few of its pixels count
+                refusal = error
+            else:
+                if image is None:  # made ready once: all chips are of one size
+                    image = matcher._prepare(other, None, None)[0]
+                _seek(chip, matcher, image, region, rule)
+                elsewhere = regions[(i + len(regions) // 2 + grid[1] // 2) % len(regions)]
+                if _are_apart(region, elsewhere):
+                    chance.append(matcher._scores(image.crop(*elsewhere), None))
+            parts.advance()
     if refusal is not None and np.isnan(table["score"]).all():
         raise refusal
     _tell_false_alarms(table, chance, size, search)

@@ -60,6 +60,16 @@ def test_templates_are_told_one_after_the_other():
     assert told(turned.locate, IMAGE) == [(1, 1)]
 
 
+@pytest.mark.filterwarnings("ignore:false alarms cannot be told")  # twelve chips are too few
+def test_chips_are_parts_flat_ones_too():
+    fixed, said = IMAGE.copy(), []
+    fixed[:100] = 7
+    options = {"grid": (3, 4), "size": 20, "search": 4}
+    table = nuvmatch.shifts(fixed, IMAGE, **options, progress=lambda *parts: said.append(parts))
+    assert table.tobytes() == nuvmatch.shifts(fixed, IMAGE, **options).tobytes()
+    assert said == [(i, 12) for i in range(1, 13)]
+
+
 def test_what_is_raised_ends_the_search():
     class Enough(Exception):
         pass
