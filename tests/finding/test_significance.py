@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import nuvmatch
 from nuvmatch import Null, find_peaks
-from nuvmatch.finding import lowest_places
+from nuvmatch.finding import logs_of, lowest_places, without_true
 
 seeds = st.integers(0, 2**32 - 1)
 SHAPE = (4, 5)
@@ -218,6 +218,32 @@ def test_a_constant_factor_changes_nothing(seed, factor):
         for k in (1, factor)
     ]
     assert_allclose(told[1], told[0], rtol=1e-6)
+
+
+# Which scores of decoys are chance, where their law is known: 30 powers of ten a power of ten.
+
+
+@pytest.mark.parametrize(
+    ("own", "decoy", "elsewhere", "counts"),
+    [
+        (0.45, 0.65, 1, False),  # 6e4 times as sure as the decoy: the template is there
+        (0.45, 0.50, 1, True),  # 24 times: any pattern resembles what is there
+        (0.50, 0.45, 1, True),
+        (0.90, 0.40, 0.40, False),  # chance shows 2e-8 of the decoy: it is drawn there
+        (0.90, 0.58, 0.40, True),  # 1e-3
+        (0.45, 0.40, 0.40, True),
+        (0.90, 0.40, 1, True),  # of the template nothing is seen
+    ],
+)
+def test_a_decoy_counts_unless_it_or_the_template_is_clearly_there(own, decoy, elsewhere, counts):
+    ours, theirs = (power_map(np.random.default_rng(seed), (120, 150)) for seed in range(2))
+    ours[18:23, 15:22] = theirs[18:25, 13:24] = 1
+    ours[20, 20], theirs[21, 18], ours[5, 40] = own, decoy, min(elsewhere, ours[5, 40])
+    template, decoys = (lowest_places([(0, one)], SHAPE) for one in (ours, theirs))
+    null = Null(SHAPE, ours.size, theirs.size, logs_of(decoys.scores))
+    kept = without_true(template, decoys, null, ours.size, faithful=True).logs
+    assert (math.log(decoy) in kept.tolist()) == counts
+    assert_array_equal(kept[counts:][:20], null.logs[1:21])  # of all others nothing is lost
 
 
 @pytest.mark.compiled
