@@ -64,7 +64,8 @@ def track(
         After so many frames in which it was found it is cut anew from the last of them, as what
         changes slowly asks for; its place drifts by part of a pixel each time. What covers it
         slowly is learnt as well, and followed in its place: take more frames than that takes, and
-        ask the first template now and then. None: never.
+        ask the first template now and then. What the measure refuses, as greys beyond bin edges
+        of yours, is not taken. None: never.
     subpixel : bool or "precise"
         As for `Matcher.locate`.
 
@@ -175,7 +176,10 @@ class _Follower:
         row, col, height, width = match.region
         window = np.asarray(frame)[row : row + height, col : col + width]
         given = {**self._given, "mask": self._matcher._template.mask}  # of its alpha and NaN, too
-        matcher = Matcher(window, self._matcher.measure, **given)
+        try:
+            matcher = Matcher(window, self._matcher.measure, **given)
+        except ValueError:  # beyond bin edges that are given, say: what was followed so far is kept
+            return
         if not self._learns:  # what is given of chance is of the template as it was
             with _checks.silence():
                 if not matcher.calibrate(frame).decides:

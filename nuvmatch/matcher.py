@@ -234,7 +234,7 @@ class Matcher:
             for, unless there is a `null`.
         null : Null, optional
             What chance shows, from `calibrate`. None: decoys tell, the template's mirror images
-            sought in the same image (in some fifth of a large one, and around a small region).
+            sought in the same image (in some eighth of a large one, and around a small region).
         subpixel : bool or "precise"
             Tell `Match.center` to a fraction of a pixel, and how exact it is (`Match.sigma`). True:
             by the scores around the place. "precise": by its pixels, with the tone curve of the

@@ -72,7 +72,8 @@ class Match:
     margin : float or None
         The lowest score of all windows that share no pixel with this one, minus its own: negative
         if another is better; by "auto" a difference of chances. None unless false alarms or
-        several matches are asked for, or if there is no such window.
+        several matches are asked for, or if there is no such window. Of what may be turned or
+        resized always, and over the poses that were kept.
     offset : (float, float)
         How far beside the window's the center is, in rows and columns: zeros unless a fraction
         of a pixel was asked for.

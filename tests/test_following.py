@@ -275,3 +275,11 @@ def test_what_is_wrong_is_named_before_any_frame_is_asked_for(
 def test_a_frame_that_is_too_small_is_named(ground, template):
     with pytest.raises(ValueError, match="larger"):
         next(track([ground[:10]], template))
+
+
+def test_what_the_measure_refuses_to_renew_is_followed_as_it_was(rng):
+    image = rng.integers(20, 200, (110, 120)).astype(np.uint8)
+    frames = [image, image + 5, image + 40, image + 40]  # beyond the highest edge
+    measure = nuvmatch.NUV(bins=(20, 60, 100, 150, 200))
+    found = list(nuvmatch.track(frames, image[10:30, 10:30], measure, renew=2))
+    assert [(match.row, match.col) for match in found] == [(10, 10)] * 4

@@ -467,3 +467,17 @@ def test_reading_matchers_in_threads_silences_no_others(rng):
             pool.submit(pickle.loads, kept)
     with pytest.warns(UserWarning, match="40 bins"):
         Matcher(template, NUV(bins=40))
+
+
+def test_what_chance_shows_is_of_one_template_and_measure_to_the_last_digit():
+    image = np.random.default_rng(0).integers(0, 256, (60, 60), dtype=np.uint8)
+    template = image[10:24, 10:24].copy()
+    edges = tuple(range(0, 250, 4))  # names are cut before they differ
+    one, other = (nuvmatch.NUV(bins=(*edges[:-1], last, 255)) for last in (248, 249))
+    null = Matcher(template, one).calibrate(image)
+    with pytest.raises(ValueError, match="null is of"):
+        Matcher(template, other).locate(image, null=null)
+    base = np.uint64(2**62)
+    high = Matcher(template + base, "ssd").calibrate(image + base)
+    with pytest.raises(ValueError, match="null is of another template"):
+        Matcher(template + 2 * base, "ssd").locate(image + 2 * base, null=high)

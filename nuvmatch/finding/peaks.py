@@ -177,6 +177,7 @@ class Peaks(NamedTuple):
     row_lowest: NDArray[np.floating]  # of each row; empty where none are compared
     rows_of: Rows
     chance: Chance | None
+    values: NDArray[np.float64]  # of the map at the matches: of a joined one no scores
 
     def compared(self, matches: Sequence[Match]) -> list[Match]:
         """Return some of the matches with their margins."""
@@ -195,7 +196,7 @@ class Peaks(NamedTuple):
         ]
 
 
-NO_PEAKS = Peaks([], math.inf, np.empty(0), lambda top, bottom: np.empty((0, 0)), None)
+NO_PEAKS = Peaks([], math.inf, np.empty(0), lambda top, bottom: np.empty((0, 0)), None, np.empty(0))
 
 
 # Gives a suppression the whole map; returns the lowest score of each row if that is asked for.
@@ -260,7 +261,7 @@ def take_peaks(
         believed = alarms <= chance.most(rule) + _ROUNDING
         places, alarms = places.of(believed), alarms[believed]
     matches = _as_matches(places, extent, shape, chance, alarms)
-    return Peaks(matches, search.lowest, rows_lowest, rows_of, chance)
+    return Peaks(matches, search.lowest, rows_lowest, rows_of, chance, places.scores)
 
 
 def take_best(
@@ -282,8 +283,9 @@ def take_best(
     """
     search = rule.suppression(extent, shape, dtype, break_ties)
     search.add_best(lowest)
-    matches = _as_matches(search.finish(), extent, shape, None, None)
-    return NO_PEAKS._replace(matches=matches, lowest=search.lowest)
+    places = search.finish()
+    matches = _as_matches(places, extent, shape, None, None)
+    return NO_PEAKS._replace(matches=matches, lowest=search.lowest, values=places.scores)
 
 
 def _as_matches(

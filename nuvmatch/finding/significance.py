@@ -202,7 +202,7 @@ class Null:
             )
         if template is not None and self.template not in (None, template):
             raise ValueError(
-                "null is of another template of this shape, or of another mask; "
+                "null is of another template of this shape, of another mask, or of other poses; "
                 "Matcher.calibrate makes one that fits"
             )
         others = measure is not None and self.measure not in (None, measure)
@@ -257,9 +257,10 @@ class Null:
         Parameters
         ----------
         scores : array_like
-            Dissimilarities, 0 being perfect.
+            Dissimilarities, 0 being perfect; by "auto" chances, as matches have them.
         windows : int, optional
-            Among how many windows. None: as many as an image has.
+            Among how many windows. None: as many as an image has. Of no account by "auto", whose
+            scores are of all windows that were searched.
 
         Returns
         -------
@@ -271,10 +272,14 @@ class Null:
         TypeError, ValueError
             If an argument is not of the form above, or a score is below 0.
         """
-        logs = logs_of(as_greys(scores, "scores").astype(np.float64))
-        found = np.where(
-            np.isnan(logs), np.nan, numbers_of(self.log_false_alarms(logs, self._among(windows)))
-        )
+        values = as_greys(scores, "scores").astype(np.float64)
+        logs, among = logs_of(values), self._among(windows)
+        if self.parts and self.decides:
+            with np.errstate(divide="ignore"):
+                found = -np.log1p(-np.minimum(values, 1))  # of one at least: `Chance.scores`
+        else:
+            told = numbers_of(self.log_false_alarms(logs, among))
+            found = np.where(np.isnan(logs), np.nan, told)
         return float(found) if found.ndim == 0 else found
 
     def log_false_alarms(self, logs: NDArray[np.float64], windows: int) -> NDArray[np.float64]:
@@ -307,7 +312,7 @@ class Null:
         ----------
         false_alarms : float
         windows : int, optional
-            Among how many windows. None: as many as an image has.
+            Among how many windows, as for `false_alarms`.
 
         Returns
         -------
@@ -320,8 +325,10 @@ class Null:
             If an argument is not of the form above.
         """
         most = as_number(false_alarms, "false_alarms", 0)
-        log = math.log(most) if most > 0 else -math.inf
-        limit = self.limit(log, self._among(windows))
+        log, among = math.log(most) if most > 0 else -math.inf, self._among(windows)
+        if self.parts and self.decides:
+            return -math.expm1(-most) if most > 0 else -1.0
+        limit = self.limit(log, among)
         return math.exp(limit) if limit > -math.inf else -1.0
 
     def limit(self, log_false_alarms: float, windows: int) -> float:

@@ -438,12 +438,15 @@ def decide(
                             apart = abs(rows[i] - rows[j])
                             if apart < reach.size and abs(cols[i] - cols[j]) <= reach[apart]:
                                 beside = True
-                                if scores[i] - scores[j] <= tie:
+                                gap = scores[i] - scores[j]
+                                gap = 0.0 if np.isnan(gap) else gap  # of two that are infinite
+                                if gap <= tie:
                                     near_ties[ties] = j
                                     ties += 1
                                     if which == 2:
                                         break  # the others need not be told again
-                                dropped |= state[j] == TAKEN and scores[i] - scores[j] > tie
+                                elif state[j] == TAKEN:
+                                    dropped = True
                             before, j = j, after
             if dropped:
                 state[i] = DROPPED

@@ -47,8 +47,8 @@ class Auto:
     images. The mean of the two lowest logarithms is compared with that of the decoys, each told by
     the other ones, which gives `nuvmatch.Match.false_alarms`: one that believes alone is heard,
     but counts half. Matches are ordered by it, and say which two spoke. Scores are the chance of
-    one false match or more, ``1 - exp(-false_alarms)``, and depend on the whole image that is
-    searched. By name: "auto".
+    one false match or more, ``1 - exp(-false_alarms)`` where one template is sought, and depend
+    on the whole image that is searched. By name: "auto".
 
     Measures that cannot decide in an image are left out. Where none can, matches are ordered by
     "ncc", and false alarms are infinite.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Literal
 
 from .base import Measure
@@ -57,7 +58,10 @@ def name_of(measure: Measure) -> str:
     if kind.__repr__ is object.__repr__ and kind.__str__ is object.__str__:
         return kind.__name__  # not where it is in memory
     written = str(measure)  # with what curves are learnt from this can be megabytes
-    return next(names, written if len(written) <= _LENGTH else f"{written[:_LENGTH]}..")
+    if len(written) > _LENGTH:  # others begin so as well
+        told = hashlib.blake2b(written.encode(), digest_size=4).hexdigest()
+        written = f"{written[:_LENGTH]}..{told}"
+    return next(names, written)
 
 
 def type_name(measure: Measure) -> str:

@@ -35,7 +35,7 @@ from .ssd import SSD
 from .template import Template
 
 # Each decoy is sought on this share of the windows, but on so many and in so many places at least.
-SHARE, _WINDOWS, _PLACES = 0.2, 2**18, 150
+SHARE, _WINDOWS, _PLACES = 0.125, 2**18, 150
 _NEARLY_ALL = 0.7  # is as soon done as all
 _ENOUGH = 4  # tails of places, of each decoy: those are dropped that are where the template is
 _STRIP = 4  # templates: no less high is what is searched of an image

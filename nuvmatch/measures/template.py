@@ -138,7 +138,7 @@ class Template:
     def digest(self) -> str:
         """What tells it from other templates."""
         parts = b"".join(part.tobytes() for part in (self.greys, self.mask))
-        return hashlib.blake2b(parts, digest_size=8).hexdigest()
+        return hashlib.blake2b(parts + str(self.base or "").encode(), digest_size=8).hexdigest()
 
     @property
     def flat(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import silence, warn
+from .._checks import silence, warn, warn_of_alpha
 from .._progress import Progress
 from ..engine import Image
 from ..finding import Chance, Null, PeakRule, logs_of, numbers_of
@@ -33,6 +33,7 @@ from .symmetry import is_turned
 _AT_FIRST, _AGAIN = 16, 4  # matches where there is no limit, and how many times as many then
 _WORK = 4e6  # windows of all poses, that are soon looked at at the coarsest level
 _PIXELS = 4  # that a template must have left at the smallest scale
+_DIGITS = 12  # of a scale, whose logarithm is sought
 _FINE = 0.5  # degrees, by which it is seen whether a template fits
 _OF_CHANCE = 48  # matches wanted of all decoys together: enough to know what chance shows
 _AHEAD = 0.75  # of the next best score elsewhere: what scores less stands out from the rest
@@ -86,8 +87,9 @@ class Posed:
         image = where["image"]
         if isinstance(image, Source):
             space, corner = image.space(self, where["region"])
+            transparent = False
         else:
-            image, corner, _ = self.matcher._prepare(**where, least=(1, 1))
+            image, corner, transparent = self.matcher._prepare(**where, least=(1, 1))
             space = self.space(image)
         extent = space.scene.shape
         self._check_room(where["region"], extent)
@@ -97,7 +99,7 @@ class Posed:
         learns = rule.false_alarms is not None and null is None
         progress.expect(space.parts * (2 + len(self._decoys) if learns else 1))
         if null is not None:
-            null.check(self.matcher.shape, self.matcher._name, self.matcher._template.digest)
+            null.check(self.matcher.shape, self.matcher._name, self._digest)
             null.warn_if_undecided()
         most, wanted = self._room(extent), _AT_FIRST if number is None else number
         found = self._seek(space, min(wanted, most))
@@ -105,6 +107,8 @@ class Posed:
         if closer:
             progress.expect(space.parts)
             found = self._seek(space, min(wanted, most), closer=True)
+        if transparent and not found.scores.size:
+            warn_of_alpha()
         if learns:
             null = self._learn([space], closer=closer)
         chance = None if null is None else Chance(null, self._windows(space))
@@ -183,7 +187,10 @@ class Posed:
     def calibrate(self, images: Sequence[ArrayLike], image_mask: ArrayLike | None) -> Null:
         """Learn what chance shows of all poses in images, for any number of others like them."""
         prepared = [self.matcher._prepare(one, image_mask, None, (1, 1))[0] for one in images]
-        return self._learn([self.space(image) for image in prepared], closer=True)
+        spaces = [self.space(image) for image in prepared]
+        for space in spaces:
+            self._check_room(None, space.scene.shape)
+        return self._learn(spaces, closer=True)
 
     def _learn(self, spaces: Sequence[Space], *, closer: bool) -> Null:
         """Learn what chance shows of all poses: what decoys score, or the images' own poses.
@@ -247,8 +254,13 @@ class Posed:
         windows = sum(map(self._windows, spaces))
         return Null(
             self.matcher.shape, windows // len(spaces), windows * max(decoys, 1), logs,
-            self.matcher._name, self.matcher._template.digest, own=not decoys,
+            self.matcher._name, self._digest, own=not decoys,
         )  # fmt: skip
+
+    @property
+    def _digest(self) -> str:
+        """What tells the template, and the poses it is sought in, from others."""
+        return f"{self.matcher._template.digest}, {self._angles}, {self._scales}, {self._coarse}"
 
     @cached_property
     def _decoys(self) -> list[Pyramid]:
@@ -308,7 +320,8 @@ class PosedHits:
         self._level = seeker._pyramid.full
         self._space = space
         self._corner = np.array(corner)
-        found = found.of(found.scores <= (math.inf if rule.threshold is None else rule.threshold))
+        limit = math.inf if rule.threshold is None else float(space.dtype.type(rule.threshold))
+        found = found.of(found.scores <= limit)
         self.alarms = np.zeros(len(found.scores))
         if chance is not None:
             self.alarms = numbers_of(chance.log_false_alarms(found.scores) + math.log(sought))
@@ -343,8 +356,8 @@ class PosedHits:
         on_edge = not inside(pose[None], self._space.shape, self._space.scene.shape, -0.5)[0]
         return Match(
             int(first[0]), int(first[1]), int(sides[0]), int(sides[1]), float(score),
-            angle=angle,
-            scale=math.exp(pose[3]), name=self.name, measure=self.matcher._name, on_edge=on_edge,
+            angle=angle, scale=round(math.exp(pose[3]), _DIGITS),
+            name=self.name, measure=self.matcher._name, on_edge=on_edge,
             offset=(float(offset[0]), float(offset[1])), template_shape=self._space.shape,
         )  # fmt: skip
 

@@ -115,6 +115,12 @@ class Pyramid:
         return self._made[shape]
 
 
+def _float_below(number: int) -> float:
+    """Return the highest float that is no higher than a whole number: 2^64 - 1 has no own."""
+    found = float(number)
+    return found if int(found) <= number else math.nextafter(found, 0)
+
+
 def shrink_template(template: Template, shape: tuple[int, int]) -> Template:
     """Average a template's pixels that count; those of the small one count that half of do."""
     planes = template.greys if template.base else template.planes  # floats hold all of these
@@ -143,8 +149,10 @@ class Scene:
         pixels = np.moveaxis(planes, 0, 2)
         if bad is not None:
             pixels = np.where(bad[..., None], planes.dtype.type(0), pixels)
-        self._base = 0
+        self._base, self._highest = 0, math.inf
         if not self._native:
+            if pixels.dtype.kind in "iu":
+                self._highest = _float_below(int(pixels.max()) - min(int(pixels.min()), 0))
             pixels, self._base = as_floats(pixels)
         self._pixels = np.ascontiguousarray(pixels)
         self._good: Values | None = None if bad is None else np.where(bad, 0.0, 1.0)
@@ -179,7 +187,7 @@ class Scene:
         kind = self.image.planes.dtype
         if not self._native:
             if kind.kind != "f":
-                planes = np.rint(planes)
+                planes = np.minimum(np.rint(planes), self._highest)
             if self._base:  # of 64 bits: in modular arithmetic, in which no sum overflows
                 planes = (planes.astype(np.uint64) + np.uint64(self._base % 2**64)).view(kind)
             else:

@@ -302,7 +302,8 @@ def _compete(
         shapes = [of_one.matcher.shape for of_one, _ in each]
         every = replace(rule, max_matches=None)
         groups = [np.flatnonzero([one == shape for one in shapes]) for shape in set(shapes)]
-        taken = [compete(matches, names, own[np.argsort(values[own])], every) for own in groups]
+        ranked = [own[np.argsort(values[own], kind="stable")] for own in groups]
+        taken = [compete(matches, names, own, every) for own in ranked]
         left = np.array([i for own in taken for i in own if passes[i]], np.int64)
     order = left[np.lexsort((left, values[left], alarms[left]))]
     return compete(matches, names, order, rule, max_per_name, rivals)

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._progress import Progress
-from ..finding import Null, PeakRule
+from ..finding import Null, PeakRule, Peaks
 from ..matcher import Matcher
 from ..measures.bands import Sought
 from ..results import Match, Matches
 from .noise import noise_floor
+
+_BEHIND = 1e3  # every logarithm of false alarms that can be told
 
 
 class Upright:
@@ -83,7 +85,7 @@ class UprightHits:
     matches : list of Match
         In coordinates of what was searched.
     values : ndarray of shape (n,)
-        Their scores over what noise would score.
+        Their scores over what noise would score; logarithms of false alarms of "auto".
     alarms : ndarray of shape (n,)
         Their false alarms, of all templates together; zeros if not asked for.
     passes : ndarray of bool, of shape (n,)
@@ -99,14 +101,20 @@ class UprightHits:
         self._seeker, self._found, self._sought, self._rule = seeker, found, sought, rule
         self.name = seeker.name
         self.matches = found.peaks.matches
-        scores = np.array([match.score for match in self.matches])
         alarms = np.array([match.false_alarms or 0.0 for match in self.matches])
         self.alarms: NDArray[np.float64] = alarms * sought
         self.passes = self.alarms <= (math.inf if rule.false_alarms is None else rule.false_alarms)
-        self.values: NDArray[np.float64] = scores / noise_floor(self.matcher)
-        if self._joined:  # scores are chances, most of them 0
-            self.values = self.alarms
+        self.values = self._values(found.peaks)
         self.whole = number is None or len(self.matches) < number
+
+    def _values(self, peaks: Peaks) -> NDArray[np.float64]:
+        """Return what places are ordered by: where measures are joined, scores are mostly 0."""
+        chance = peaks.chance
+        if chance is None or not chance.joined:
+            return np.asarray(peaks.values / noise_floor(self.matcher))
+        if chance.null.decides:
+            return chance.log_false_alarms(peaks.values)
+        return np.asarray(_BEHIND + peaks.values)  # of "ncc"
 
     @property
     def _joined(self) -> bool:

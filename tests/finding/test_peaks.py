@@ -143,3 +143,11 @@ def test_bad_arguments_are_named(change, error, message):
     arguments = {"score_map": np.ones((4, 5)), "shape": (2, 2), **change}
     with pytest.raises(error, match=message):
         nuvmatch.find_peaks(**arguments)
+
+
+def test_the_lowest_there_can_be_hide_no_others():
+    scores = np.full((30, 30), 5.0)
+    scores[10, 10] = scores[10, 12] = -np.inf
+    scores[10, 15] = 1
+    found = nuvmatch.find_peaks(scores, (5, 5), threshold=2, min_distance=4)
+    assert places(found) == [(10, 10), (10, 15)]

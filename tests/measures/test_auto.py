@@ -298,3 +298,19 @@ def test_a_map_in_bands_is_joined_as_in_one(rng, monkeypatch):
     bands = matcher.locate(image, null=null, max_matches=25)
     assert bands == whole
     assert (40, 50) in places(matcher.locate(image, false_alarms=1e-3))
+
+
+def test_a_null_tells_of_chances_what_matches_say(rng):
+    image, template = scene(rng)
+    matcher = Matcher(template, "auto")
+    null = matcher.calibrate(image)
+    found = matcher.locate(image, null=null, false_alarms=math.inf)
+    assert len(found) > 10
+    alarms = np.array([match.false_alarms for match in found])
+    usual = (alarms > 1e-9) & (alarms < 9)  # of chances nearer to 0 or 1 little is left
+    assert_allclose(null.false_alarms(found.scores)[usual], alarms[usual], rtol=1e-6)
+    for most in (0.5, 1, 3):
+        assert null.threshold(most) == pytest.approx(1 - math.exp(-most))
+        below = matcher.locate(image, null=null, threshold=null.threshold(most))
+        assert below == matcher.locate(image, null=null, false_alarms=most)
+    assert null.threshold(0) == -1

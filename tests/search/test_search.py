@@ -6,6 +6,7 @@ import warnings
 from functools import cache
 from pathlib import Path
 
+import cv2
 import naive
 import numpy as np
 import pytest
@@ -659,3 +660,78 @@ def test_wide_whole_numbers_are_found_in_any_pose(base, measure, rng):
     match = Search(greys[60:92, 80:120], measure, angles=(0, 45, 90)).locate(greys)[0]
     assert (match.region, match.angle) == ((60, 80, 32, 40), 0)
     assert match.score < 0.1
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_look_alikes_that_auto_is_sure_of_the_better_one_wins(order):
+    """Both have fewer false alarms than a float can tell."""
+    image = noise(80, 80)
+    exact = image[20:44, 30:54].copy()
+    change = np.random.default_rng(1).integers(-20, 21, exact.shape)
+    noisy = np.clip(exact + change, 0, 255).astype(np.uint8)
+    search = Search(dict([("noisy", noisy), ("exact", exact)][::order]), "auto")
+    for options in ({}, {"false_alarms": 1}):
+        (best,) = search.locate(image, **options)
+        assert (best.name, best.row, best.col) == ("exact", 20, 30)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_where_auto_cannot_decide_ncc_orders_all_templates(order):
+    image = noise(24, 24)
+    other = np.random.default_rng(3).integers(0, 256, (12, 12), dtype=np.uint8)
+    given = [("a", other), ("b", image[5:17, 7:19].copy())][::order]
+    with warnings.catch_warnings(action="ignore"):
+        (best,) = Search(dict(given), "auto").locate(image)
+    assert (best.name, best.row, best.col) == ("b", 5, 7)
+
+
+def test_what_chance_shows_of_other_poses_is_refused():
+    image = noise(60, 70)
+    template = image[10:24, 10:24]
+    few, many = (Search(template, angles=range(0, 360, by)) for by in (90, 45))
+    with warnings.catch_warnings(action="ignore"):
+        known, upright = few.calibrate(image), nv.Matcher(template).calibrate(image)
+    few.locate(image, null=known)
+    for search, null in ((many, known), (many, upright), (nv.Matcher(template), known[None])):
+        with pytest.raises(ValueError, match=r"null is of another template .* or of other poses"):
+            search.locate(image, null=null)
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int64])
+def test_the_highest_whole_numbers_are_right_in_all_poses(dtype):
+    small = noise(60, 60)
+    steps = np.iinfo(dtype).max // 255
+    image = (small.astype(object) * steps).astype(dtype)
+    turned = np.ascontiguousarray(np.rot90(image[10:34, 20:40], -1))
+    (best,) = Search(turned, "ncc", angles=(0, 90)).locate(image)
+    assert (best.row, best.col, best.angle) == (10, 20, 90)
+    assert_allclose(best.score, 0, atol=1e-6)
+
+
+def test_a_threshold_is_compared_as_scores_are():
+    image = noise(60, 70)
+    template = image[10:24, 10:24]
+    score = Search(template, angles=(0, 90)).locate(image)[0].score
+    below = float(np.nextafter(score, 0))  # the same in single precision
+    for search in (Search(template, angles=(0, 90)), nv.Matcher(template)):
+        assert len(search.locate(image, threshold=below)) == 1
+
+
+def test_a_scale_is_told_as_it_was_given():
+    image = pattern(120)
+    small = cv2.resize(image[40:100, 40:100], (20, 20), interpolation=cv2.INTER_AREA)
+    assert Search(small, scales=3).locate(image)[0].scale == 3
+
+
+def test_images_too_small_for_every_pose_teach_nothing():
+    template = noise(10, 10)
+    with pytest.raises(ValueError, match=r"larger than the image of shape \(5, 5\)"):
+        Search(template, angles=range(0, 360, 15)).calibrate(noise(5, 5))
+
+
+def test_alpha_that_leaves_no_window_is_told_of_in_all_poses():
+    image = np.dstack([noise(60, 60), np.full((60, 60), 255, np.uint8)])
+    image[::9, ::9, 1] = 0
+    for options in ({}, {"angles": (0, 90)}):
+        with pytest.warns(UserWarning, match="alpha leaves no window"):
+            assert not Search(noise(12, 12), **options).locate(image)
