@@ -20,6 +20,8 @@ from .search import Search
 
 STANDARD_INPUT = "-"
 
+_UPRIGHT = {"angles": 0.0, "scales": 1.0}  # as `Search` has them where none are given
+
 # What is taken of a folder.
 _SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif", ".ppm", ".pgm", ".pnm",
@@ -38,6 +40,8 @@ def expand(names: Iterable[str | os.PathLike[str]]) -> list[str]:
     """
     found: list[str] = []
     for name in names:
+        if not os.fspath(name):
+            raise ValueError("a file's name is empty")
         path = Path(name)
         if path.is_dir():
             files = sorted(p for p in path.iterdir() if p.suffix.lower() in _SUFFIXES)
@@ -60,8 +64,6 @@ def _alike(pattern: Path) -> list[Path]:
     """Find what a pattern matches, below the folder that its first parts name as they are."""
     folder = next((parent for parent in pattern.parents if parent.exists()), pattern.parent)
     parts = pattern.relative_to(folder).parts
-    if "**" not in parts:
-        return sorted(folder.glob("/".join(parts)))
     if parts[-1] == "**":  # pathlib's are folders
         parts = (*parts, "*")
     return sorted({path for path in folder.glob("/".join(parts)) if path.is_file()})
@@ -141,6 +143,12 @@ class Seeker:
         self._searches: dict[Any, Search] = {}
         self._said: set[str] = set()
 
+    @property
+    def _resizes(self) -> bool:
+        """Whether templates may be turned or resized."""
+        given = {name: self._settings.get(name, upright) for name, upright in _UPRIGHT.items()}
+        return any(list(np.ravel(given[name])) != [_UPRIGHT[name]] for name in _UPRIGHT)
+
     def read(self, path: str) -> Iterator[Page]:
         """Read the pages of a scene that are to be searched, one after the other.
 
@@ -154,6 +162,8 @@ class Seeker:
         read = False
         for number, pixels in _pages_of(path, source, self._page):
             sought = [self.templates[name].pixels for name in self.sought]
+            if self._resizes and self._page != "all":  # a search knows what fits in some pose
+                sought = []
             if _fits(sought, pixels, number, of_all=self._page == "all"):
                 read = True
                 yield Page(number, pixels, nodata)
@@ -172,15 +182,16 @@ class Seeker:
         }
         to_luminance = len({_is_grey(image) for image in (page.pixels, *patterns.values())}) > 1
         nodata = page.nodata.union(*(template.nodata for template in self.templates.values()))
-        key = to_luminance, tuple(sorted(nodata)), tuple(patterns)
+        none = self._nodata or sorted(nodata)
+        key = to_luminance, tuple(none), tuple(patterns)
         if key not in self._searches:
             if to_luminance:
-                patterns = {name: io.to_grey(image) for name, image in patterns.items()}
+                patterns = {name: io.to_grey(image, none) for name, image in patterns.items()}
             with silence() as unsaid:
                 self._searches[key] = Search(
                     patterns if len(patterns) > 1 else patterns[self.sought[0]],
                     self._measure,
-                    nodata=self._nodata or list(key[1]) or None,
+                    nodata=none or None,
                     rivals=[name for name in patterns if name not in self.sought],
                     **self._settings,
                 )
@@ -188,7 +199,8 @@ class Seeker:
                 if message not in self._said:  # of them as luminance, after colours
                     warn(message)
             self._said.update(unsaid)
-        return io.to_grey(page.pixels) if to_luminance else page.pixels, self._searches[key]
+        greys = io.to_grey(page.pixels, none) if to_luminance else page.pixels
+        return greys, self._searches[key]
 
     def named(self, match: Match) -> Match:
         """Name a match, though a single template has no name in a search."""

@@ -535,7 +535,8 @@ def test_an_interrupted_run_says_how_to_go_on(monkeypatch, capsys):
     assert (out, err.count("\n")) == ("", 1)
     assert "the same command does the rest" in err
     assert not Path("found.csv").exists()
-    assert [entry["scene"] for entry in lines_of("found.csv.journal")[1:]] == list(ARRAYS)[:2]
+    done = [entry["scene"] for entry in lines_of("found.csv.journal")[1:]]
+    assert done == [str(Path(name).absolute()) for name in list(ARRAYS)[:2]]
     assert batch("--threshold", "0.1", "--json") == 0
     assert json.loads(capsys.readouterr().out)["done_before"] == 2
     assert rows_of("found.csv") == found_by_search(threshold=0.1)
@@ -682,3 +683,22 @@ def test_ctrl_c_ends_all_processes_within_two_seconds(folder):
     assert not Path("found.csv").exists()
     assert not living(process.pid)
     assert count_lines("found.csv.journal") == 3
+
+
+def test_files_of_one_name_in_different_folders_are_different(tmp_path, monkeypatch, rng):
+    """Of one size, and of one time, as files out of archives are."""
+    template = rng.integers(0, 256, (16, 16), dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "t.tif", template)
+    for folder, col in (("one", 5), ("two", 30)):
+        image = rng.integers(0, 256, (50, 60), dtype=np.uint8)
+        image[10:26, col : col + 16] = template
+        (tmp_path / folder).mkdir()
+        tifffile.imwrite(tmp_path / folder / "a.tif", image)
+        os.utime(tmp_path / folder / "a.tif", (10**9, 10**9))
+    cols = []
+    for folder in ("one", "two"):
+        monkeypatch.chdir(tmp_path / folder)
+        out = tmp_path / "found.csv"
+        locate_in_files(["a.tif"], tmp_path / "t.tif", out, threshold=0.2, n_workers=1)
+        cols.append(next(csv.DictReader(out.read_text().splitlines()))["col"])
+    assert cols == ["5", "30"]

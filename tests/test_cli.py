@@ -15,6 +15,7 @@ import tifffile
 import nuvmatch
 from nuvmatch import io
 from nuvmatch.cli import main
+from nuvmatch.scenes import expand
 from nuvmatch.showing import draw_matches
 
 SCENE = np.random.default_rng(3).integers(0, 256, (50, 60)).astype(np.uint8)
@@ -659,3 +660,32 @@ def test_a_damaged_photograph_is_one_line(capfd, folder):
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert "cut.jpg cannot be decoded: it is damaged" in err
+
+
+def test_what_fits_in_some_pose_is_sought(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    small = rng.integers(0, 256, (16, 16), dtype=np.uint8)
+    scene = rng.integers(0, 256, (60, 80), dtype=np.uint8)
+    scene[10:26, 20:36] = small
+    io.write_picture(tmp_path / "s.png", scene)
+    io.write_picture(tmp_path / "big.png", small.repeat(6, 0).repeat(6, 1))
+    assert main(["locate", str(tmp_path / "s.png"), str(tmp_path / "big.png")]) == 2
+    asked = ["--scales", "0.1667", "--threshold", "0.3", "--json"]
+    assert main(["locate", str(tmp_path / "s.png"), str(tmp_path / "big.png"), *asked]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("command", ["locate", "batch"])
+def test_an_empty_name_is_no_folder(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    io.write_picture("t.png", np.arange(64, dtype=np.uint8).reshape(8, 8))
+    rest = ["t.png"] if command == "locate" else ["--templates", "t.png", "--out", "o.csv"]
+    assert main([command, "", *rest]) == 2
+    assert "name is empty" in capsys.readouterr().err
+
+
+def test_folders_are_not_what_a_pattern_is_like(tmp_path):
+    (tmp_path / "scenes" / "sub").mkdir(parents=True)
+    picture = tmp_path / "scenes" / "a.png"
+    io.write_picture(picture, np.zeros((4, 4), np.uint8))
+    assert expand([str(tmp_path / "scenes" / "*")]) == [str(picture)]

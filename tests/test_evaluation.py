@@ -531,3 +531,7 @@ def test_a_grey_image_is_compared_with_the_luminance_of_one_in_colour():
         for pair in ((IMAGE, COLOURS), (IMAGE, luminance))
     ]
     assert both[0] == both[1]
+
+
+def test_a_map_without_evidence_finds_nothing():
+    assert not judge(np.full((1, 1), np.nan), 0, 0, (8, 8)).found

@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from io import BytesIO
 
 import cv2
 import numpy as np
@@ -226,3 +227,47 @@ def test_a_failed_write_leaves_nothing_and_spoils_nothing(tmp_path, monkeypatch)
         io.write_picture(path, RED + 1)
     assert path.read_bytes() == before
     assert files(tmp_path) == ["x.png"]
+
+
+def test_nodata_stays_nodata_as_luminance_and_nothing_else_becomes_it():
+    rgb = np.full((2, 3, 3), 90, np.uint8)
+    rgb[0, 0], rgb[0, 1], rgb[1, 0], rgb[1, 1] = 0, (0, 0, 3), 255, (255, 255, 252)
+    grey = io.to_grey(rgb, [0, 255])
+    assert grey.tolist() == [[0, 1, 90], [255, 254, 90]]
+    none = np.full((1, 2, 3), -32768.0)
+    none[0, 1] = 7
+    assert io.to_grey(none, [-32768]).tolist() == [[-32768, pytest.approx(7)]]
+
+
+def test_what_is_no_evidence_is_not_drawn_as_a_perfect_match(tmp_path):
+    io.write_map(tmp_path / "map.png", np.array([[0, np.nan, 0.5]]))
+    assert io.read_image(tmp_path / "map.png").tolist() == [[0, 255, 128]]
+
+
+def test_16_bits_are_not_cut_down_to_a_jpeg(tmp_path):
+    with pytest.raises(ValueError, match="JPEG has 8 bits a channel"):
+        io.write_picture(tmp_path / "x.jpg", np.full((9, 9), 40000, np.uint16))
+    assert not list(tmp_path.iterdir())
+
+
+def test_who_may_read_an_output_stays_as_it_was_and_its_name_may_be_long(tmp_path):
+    path = tmp_path / ("x" * 250 + ".png")
+    path.touch(mode=0o600)
+    io.write_picture(path, np.zeros((3, 3), np.uint8))
+    assert path.stat().st_mode & 0o777 == 0o600
+    link = tmp_path / "link.png"
+    link.symlink_to(tmp_path / "missing" / "x.png")
+    with pytest.raises(FileNotFoundError, match="whose folder is missing"):
+        io.write_picture(link, np.zeros((3, 3), np.uint8))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 3\nMAXVAL 255\nTUPLTYPE RGB\nENDHDR\n123",
+        b"\x89PNG\r\n\x1a\nacTLx",
+    ],
+)
+def test_what_would_be_read_wrong_is_refused(data):
+    with pytest.raises(ValueError, match="cannot be decoded"):
+        io.read_image(BytesIO(data))

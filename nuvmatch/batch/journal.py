@@ -75,17 +75,17 @@ class Journal:
 
     def knows(self, scene: str, stamp: Stamp | None, *, retry: bool = False) -> bool:
         """Whether a scene is done, and as it is now; `retry`: one that failed is not."""
-        place = self._places.get(scene)
+        place = self._places.get(_path_of(scene))
         return place is not None and place.stamp == stamp and not (retry and place.failed)
 
     def add(self, scene: str, stamp: Stamp | None, rows: list[Row]) -> None:
         """Keep the rows of a scene, whatever happens to this process or machine from now on."""
-        offset = self._append({"scene": scene, "stamp": stamp, "rows": rows})
-        self._places[scene] = _Place(offset, stamp, has_failed(rows))
+        offset = self._append({"scene": _path_of(scene), "stamp": stamp, "rows": rows})
+        self._places[_path_of(scene)] = _Place(offset, stamp, has_failed(rows))
 
     def rows_of(self, scene: str) -> list[Row]:
         """Read the rows of a scene that is done."""
-        self._file.seek(self._places[scene].offset)
+        self._file.seek(self._places[_path_of(scene)].offset)
         rows: list[Row] = json.loads(self._file.readline())["rows"]
         return rows
 
@@ -146,6 +146,11 @@ class Journal:
         self._file.flush()
         os.fsync(self._file.fileno())
         return offset
+
+
+def _path_of(scene: str) -> str:
+    """Return by which name a scene is known, wherever a run is started."""
+    return os.path.abspath(scene)  # noqa: PTH100 - as seldom resolved as a million of these allow
 
 
 def has_failed(rows: list[Row]) -> bool:

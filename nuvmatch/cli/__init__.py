@@ -1,5 +1,6 @@
 """The command line: ``nuvmatch locate SCENE TEMPLATE``, ``nuvmatch batch``, ``nuvmatch bins``."""
 
+import io
 import os
 import sys
 import warnings
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         Exit status: 0 found, 1 nothing found, 2 bad input, 130 interrupted.
     """
+    _print_whatever()
     command_line = parser()
     options = command_line.parse_args(arguments)
     if options.command is None:
@@ -51,6 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say_error(error)
         _drop_unprinted()
         return BAD_INPUT
+
+
+def _print_whatever() -> None:
+    """Escape what standard output cannot encode, as bytes in a file's name that are no text."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _flush() -> None:

@@ -4,7 +4,7 @@ import argparse
 import math
 import warnings
 from collections.abc import Iterator, Sequence, Sized
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,8 @@ def locate(options: argparse.Namespace) -> int:
                 tell(number, len(scenes))
     if options.csv is not None:  # first: whoever reads what is printed may stop
         io.write_whole(options.csv, as_csv(reports))
-    report_matches(options, reports, single=single)
+    with suppress(BrokenPipeError):  # nobody reads on: it is known all the same what was found
+        report_matches(options, reports, single=single)
     if failed:
         return BAD_INPUT
     return FOUND if any(report.found for report in reports) else NOTHING

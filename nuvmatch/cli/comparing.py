@@ -129,7 +129,7 @@ def _as_csv(rows: Sequence[dict[str, Any]]) -> bytes:
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
-    return text.getvalue().encode()
+    return text.getvalue().encode("utf-8", "backslashreplace")
 
 
 def _as_text(found: Comparison, table: Sequence[dict[str, Any]]) -> str:

@@ -128,10 +128,11 @@ def _as_table(options: argparse.Namespace, report: Report) -> str:
         return f"{sought} cannot be sought in {scene}: every window is {_reasons(options)}"
     if not report.found:
         place = f"row {best.match.row}, column {best.match.col}"
+        asked = " and ".join(_limits(options))
         return (
-            f"{sought} {'is' if single else 'are'} not in {scene}: no place has "
-            f"{' and '.join(_limits(options))} by {options.measure}; the best scores "
-            f"{best.match.score:.4f} at {place}"
+            f"{sought} {'is' if single else 'are'} not in {scene}: no place "
+            f"{f'has {asked}' if asked else 'is left by rivals'} by {options.measure}; the best "
+            f"scores {best.match.score:.4f} at {place}"
             f"{f' of page {best.page}' if options.page else ''}{_of_chance(best)}"
         )
     columns = _columns(options, report)

@@ -105,7 +105,7 @@ def judge(
     better = int((scores[~right] <= truth).sum())
     others = scores[apart]
     auc = (others > truth).mean() + (others == truth).mean() / 2 if others.size else np.nan
-    return Judgement(better == 0, 1 + better, float(auc))
+    return Judgement(better == 0 and truth < np.inf, 1 + better, float(auc))
 
 
 def cut_trials(
@@ -193,11 +193,11 @@ def _read_pair(pair: Any, nodata: NoData) -> tuple[Picture, Picture | Family, st
             f"images of a pair show the same at the same place; {name or _NAMELESS} has shape "
             f"{image.shape}, {beside or _NAMELESS} {other.shape}"
         )
+    greys = said + said_beside if given is None else given
     if is_grey(image) != is_grey(other):
         from ..io import to_grey
 
-        image, other = to_grey(image), to_grey(other)
-    greys = said + said_beside if given is None else given
+        image, other = to_grey(image, greys), to_grey(other, greys)
     return (
         Picture.of(image, name or _NAMELESS, greys),
         Picture.of(other, beside or _NAMELESS, greys),

@@ -1,5 +1,6 @@
 """Channels and sides of pixels that have been read."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 _LUMINANCE = (0.299, 0.587, 0.114)  # of red, green, blue: ITU-R BT.601, as OpenCV
 
 
-def to_grey(image: NDArray[Any]) -> NDArray[Any]:
+def to_grey(image: NDArray[Any], nodata: Iterable[float] = ()) -> NDArray[Any]:
     """Turn RGB into luminance of the same type.
 
     Frames of OpenCV are BGR: pass ``frame[..., ::-1]``. Of whole numbers beyond 2^53 the last
@@ -18,6 +19,8 @@ def to_grey(image: NDArray[Any]) -> NDArray[Any]:
     ----------
     image : ndarray of shape (H, W), (H, W, 1), (H, W, 2), (H, W, 3) or (H, W, 4)
         Grey, grey and alpha, RGB, or RGB and alpha.
+    nodata : iterable of float
+        Greys that are none: no colour but that of three such channels becomes one of them.
 
     Returns
     -------
@@ -31,7 +34,19 @@ def to_grey(image: NDArray[Any]) -> NDArray[Any]:
     if image.dtype.kind in "uib":
         grey = np.rint(grey)
     grey = grey.astype(image.dtype)
+    for value in nodata:
+        none = (image[..., :3] == value).all(axis=2)
+        grey[(grey == value) & ~none] = _beside(value, image.dtype)
+        grey[none] = value
     return grey if channels == 3 else np.dstack([grey, image[..., 3]])
+
+
+def _beside(value: float, dtype: np.dtype[Any]) -> Any:
+    """Return the next grey that a type has, towards the middle of all."""
+    if dtype.kind not in "iu":
+        return np.nextafter(dtype.type(value), dtype.type(1))
+    limits = np.iinfo(dtype)
+    return int(value) + (1 if value < (limits.min + limits.max) // 2 else -1)
 
 
 def swap_red_and_blue(image: NDArray[Any]) -> NDArray[Any]:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 FORMATS = "PNG, JPEG, TIFF, BMP, WebP, GIF or PPM"
 
-_PNG, _JPEG, _JPEG_END = b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"\xff\xd9"
+_PNG, _PAM = b"\x89PNG\r\n\x1a\n", b"P7"
+_JPEG, _JPEG_END = b"\xff\xd8", b"\xff\xd9"
 _DRAWN = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")  # what PNG's pixels are made of
 _ORIENTATION = 274  # a tag of EXIF
 # What some cameras write: how a decoder complains of it, where it stands, and what it takes it for.
@@ -75,9 +76,10 @@ class Frames:
         import PIL.Image
 
         self._name = name
-        if data.startswith(_PNG) and data[25] != _PALETTE and data[24] != 8:
+        bits, colours = (*data[24:26], 8, _PALETTE)[:2]  # of a PNG file, if it is that long
+        if data.startswith(_PNG) and colours != _PALETTE and bits != 8:
             raise ValueError(
-                f"{name} is an animated PNG file of {data[24]} bits a channel; 8 can be read"
+                f"{name} is an animated PNG file of {bits} bits a channel; 8 can be read"
             )
         with self._told():
             self._file = PIL.Image.open(BytesIO(data))
@@ -117,7 +119,7 @@ def moves(data: bytes) -> bool:
 def _decoded(data: bytes, name: str, flags: int = cv2.IMREAD_UNCHANGED) -> NDArray[Any]:
     """Let OpenCV decode a file."""
     image: NDArray[Any] | None = None
-    if data:
+    if data and not data.startswith(_PAM):  # whose channels OpenCV leaves in another order
         with _quiet_opencv(), contextlib.suppress(cv2.error):
             image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
     if image is None:

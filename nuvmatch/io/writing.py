@@ -1,6 +1,7 @@
 """Write image files; an output is written whole or not at all."""
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -39,7 +40,10 @@ def check_output(path: str | os.PathLike[str], suffixes: tuple[str, ...]) -> Non
         raise ValueError(f"{path} is not a file")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is no folder to write {path.name} into")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    target = path.resolve()  # what a link points to
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path} is a link to {target}, whose folder is missing")
+    if not all(os.access(one, os.W_OK) for one in (target, target.parent) if one.exists()):
         raise PermissionError(f"{path} cannot be written: it or its folder is read-only")
 
 
@@ -78,7 +82,7 @@ def write_picture(path: str | os.PathLike[str], image: NDArray[Any]) -> None:
     path : str or path-like
         With one of the suffixes in `PICTURES`.
     image : ndarray of uint8 or uint16
-        Grey, RGB, or RGB and alpha: the last as PNG, or with tifffile as TIFF.
+        Grey, RGB, or RGB and alpha: the last as PNG, or with tifffile as TIFF. JPEG has 8 bits.
     """
     if image.dtype not in (np.uint8, np.uint16):
         raise TypeError(f"a picture of type {image.dtype} cannot be written; uint8 or uint16 can")
@@ -89,7 +93,7 @@ def write_picture(path: str | os.PathLike[str], image: NDArray[Any]) -> None:
 def write_map(path: str | os.PathLike[str], scores: NDArray[Any]) -> None:
     """Write a score map: as it is (.npy), as float32 (.tif), or as a grey picture (.png).
 
-    In the picture 0, a perfect match, is black, and 1 or more is white.
+    In the picture 0, a perfect match, is black, and 1 or more is white, as is NaN.
     """
     check_output(path, MAPS)
     path = Path(path)
@@ -99,7 +103,8 @@ def write_map(path: str | os.PathLike[str], scores: NDArray[Any]) -> None:
         np.save(buffer, scores)
         write_whole(path, buffer.getvalue())
     elif suffix == ".png":
-        write_whole(path, _encode(path, np.rint(255 * np.clip(scores, 0, 1)).astype(np.uint8)))
+        shown = np.clip(np.nan_to_num(scores, nan=1.0), 0, 1)
+        write_whole(path, _encode(path, np.rint(255 * shown).astype(np.uint8)))
     else:
         write_whole(path, _encode(path, scores.astype(np.float32)))
 
@@ -112,6 +117,8 @@ def _encode(path: Path, image: NDArray[Any]) -> bytes:
     possible = image.ndim == 2 or image.shape[2:] == (3,)
     if not possible and (image.shape[2:], suffix) != ((4,), ".png"):
         raise ValueError(f"{path}: an image of shape {image.shape} cannot be encoded")
+    if suffix in (".jpg", ".jpeg") and image.dtype != np.uint8:
+        raise ValueError(f"{path}: JPEG has 8 bits a channel, PNG those of {image.dtype} as well")
     done, data = cv2.imencode(suffix, swap_red_and_blue(image))
     if not done:
         raise ValueError(f"{path}: an image of shape {image.shape} cannot be encoded")
@@ -137,6 +144,15 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         file.write(data)
 
 
+def _mode_of(path: Path) -> int:
+    """Return who may read and write a file: as it is, or as the process makes new ones."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file beside this one, and move it into its place once all is written.
@@ -152,16 +168,14 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = Path(path).resolve()  # what a link points to
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".nuvmatch-")
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # mkstemp lets only the owner read
+        temporary.chmod(_mode_of(path))  # mkstemp lets only the owner read
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -203,7 +203,7 @@ class ScoreMap:
     """
 
     def __init__(self, bands: Bands, combine: Combine, dtype: np.dtype[Any]) -> None:
-        self._bands = bands
+        self.bands = bands
         self.combine = combine
         self.dtype = dtype
         self.extent = bands.extent
@@ -214,7 +214,7 @@ class ScoreMap:
         if self._whole is not None:
             yield 0, self._whole
             return
-        for first, maps in self._bands:
+        for first, maps in self.bands:
             band = self.combine(maps)
             if band.shape[-2] == self.extent[0]:
                 self._whole = band
@@ -224,19 +224,19 @@ class ScoreMap:
         """Return some rows of the map."""
         if self._whole is not None:
             return self._whole[first:stop]
-        return self.combine(self._bands.rows(first, stop))
+        return self.combine(self.bands.rows(first, stop))
 
     @cached_property
     def windows(self) -> int:
         """How many of the scores are evidence."""
-        return sum(self._bands.over(self, _count))
+        return sum(self.bands.over(self, _count))
 
     def lowest(self, task: Task[list[tuple[Places, int]]]) -> list[tuple[Places, int]]:
         """Return the lowest places of each layer, and how many windows give evidence.
 
         The task finds both in a part of the map.
         """
-        parts = self._bands.over(self, task)
+        parts = self.bands.over(self, task)
         found = []
         for of_layer in zip(*parts, strict=True):
             every = zip(*(places for places, _ in of_layer), strict=True)

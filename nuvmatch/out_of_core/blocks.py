@@ -8,7 +8,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import cloudpickle
 import dask.array as da
@@ -213,7 +213,8 @@ class Blocks(Bands):
         def feed(search: Suppression, compared: bool) -> NDArray[np.floating]:
             rows_lowest = np.full(self.extent[0], np.nan, scores.dtype)
             task = partial(_found, scores.combine, search.without_ties())
-            for block, (places, lowest, of_rows) in self._each(task):
+            own_blocks = cast(Blocks, scores.bands)  # of the measures that make the map
+            for block, (places, lowest, of_rows) in own_blocks._each(task):
                 search.add_found(places, lowest)
                 own = rows_lowest[slice(*block.rows)]
                 np.fmin(own, of_rows, out=own)

@@ -47,7 +47,8 @@ def draw_matches(
         outline = np.rint([(x, y) for y, x in match.corners]).astype(np.int32)
         for colour, thickness in ((_RIM, 3 * unit), (_BOX, unit)):
             cv2.polylines(canvas, [outline], True, colour, thickness)
-        text = label_of(number, match, labels)
+        # OpenCV draws ASCII alone, and ends the process at what is no text.
+        text = label_of(number, match, labels).encode("ascii", "backslashreplace").decode()
         if not text:
             continue
         (width, height), _ = cv2.getTextSize(text, font, size, unit)

@@ -82,7 +82,9 @@ def plot_matches(
         if text := label_of(number, match, labels):
             plate = {"boxstyle": "square,pad=0.1", "facecolor": "black", "edgecolor": "none"}
             x, y = corners[0]
-            ax.text(x, y, text, color="white", fontsize=8, va="bottom", bbox=plate)
+            ax.text(
+                x, y, text, color="white", fontsize=8, va="bottom", bbox=plate, parse_math=False
+            )
     ax.set_axis_off()
     return ax
 

@@ -576,3 +576,14 @@ def test_blocks_are_of_the_size_they_are_said_to_be(monkeypatch):
     assert blocks._cuts(1000, 1000, 5, [150] * 7) == [*range(0, 1000, 150), 1000]
     assert blocks._cuts(1000, 1000, 50, [1]) == [0, 400, 800, 1000]
     assert blocks._cuts(1000, 10, 1, [1000]) == [0, 1000]
+
+
+def test_where_auto_cannot_decide_ncc_orders_blocks_too():
+    steps = np.random.default_rng(2).integers(0, 6, (17, 20))
+    image = np.kron(steps, np.ones((3, 3))).astype(np.uint8) * 40
+    template = image[6:11, 9:17].copy()
+    image[33:38, 36:44] = 240 - template
+    matcher = Matcher(template, "auto")
+    asked = {"false_alarms": np.inf, "max_matches": 4}
+    with warnings.catch_warnings(action="ignore"):  # it says that it cannot
+        assert out_of_core.locate(image, matcher, **asked) == matcher.locate(image, **asked)

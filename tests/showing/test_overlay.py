@@ -89,3 +89,13 @@ def test_what_are_no_matches_is_named(matches, message, tmp_path):
         draw_matches(image, matches)
     with pytest.raises(TypeError, match=message):
         report(tmp_path / "found.html", image, image[:3, :4], matches)
+
+
+def test_a_name_that_is_no_text_is_escaped():
+    """OpenCV would end the process."""
+    image = np.zeros((60, 200), np.uint8)
+    drawn, told = (
+        draw_matches(image, [Match(30, 20, 9, 9, 0.5, name=name)])
+        for name in ("t\udcff", "t\\udcff")
+    )
+    assert_array_equal(drawn, told)
