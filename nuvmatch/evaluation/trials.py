@@ -105,7 +105,7 @@ def judge(
     better = int((scores[~right] <= truth).sum())
     others = scores[apart]
     auc = (others > truth).mean() + (others == truth).mean() / 2 if others.size else np.nan
-    return Judgement(better == 0 and truth < np.inf, 1 + better, float(auc))
+    return Judgement(better == 0 and bool(truth < np.inf), 1 + better, float(auc))
 
 
 def cut_trials(
