@@ -234,6 +234,8 @@ def test_nodata_stays_nodata_as_luminance_and_nothing_else_becomes_it():
     rgb[0, 0], rgb[0, 1], rgb[1, 0], rgb[1, 1] = 0, (0, 0, 3), 255, (255, 255, 252)
     grey = io.to_grey(rgb, [0, 255])
     assert grey.tolist() == [[0, 1, 90], [255, 254, 90]]
+    for other in (-9999, 300, 0.5, np.nan, np.inf):  # greys that the type has not
+        assert_array_equal(io.to_grey(rgb, [other]), io.to_grey(rgb))
     none = np.full((1, 2, 3), -32768.0)
     none[0, 1] = 7
     assert io.to_grey(none, [-32768]).tolist() == [[-32768, pytest.approx(7)]]

@@ -150,7 +150,7 @@ class Journal:
 
 def _path_of(scene: str) -> str:
     """Return by which name a scene is known, wherever a run is started."""
-    return os.path.abspath(scene)  # noqa: PTH100 - as seldom resolved as a million of these allow
+    return os.path.abspath(scene)  # noqa: PTH100 - a million of these
 
 
 def has_failed(rows: list[Row]) -> bool:

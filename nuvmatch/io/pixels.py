@@ -36,8 +36,11 @@ def to_grey(image: NDArray[Any], nodata: Iterable[float] = ()) -> NDArray[Any]:
     grey = grey.astype(image.dtype)
     for value in nodata:
         none = (image[..., :3] == value).all(axis=2)
-        grey[(grey == value) & ~none] = _beside(value, image.dtype)
-        grey[none] = value
+        if none.any():
+            grey[none] = value
+        become = (grey == value) & ~none
+        if become.any():  # or it may be none that the type can have
+            grey[become] = _beside(value, image.dtype)
     return grey if channels == 3 else np.dstack([grey, image[..., 3]])
 
 

@@ -151,7 +151,7 @@ class Scene:
             pixels = np.where(bad[..., None], planes.dtype.type(0), pixels)
         self._base, self._highest = 0, math.inf
         if not self._native:
-            if pixels.dtype.kind in "iu":
+            if pixels.dtype.kind in "iu" and pixels.size:
                 self._highest = _float_below(int(pixels.max()) - min(int(pixels.min()), 0))
             pixels, self._base = as_floats(pixels)
         self._pixels = np.ascontiguousarray(pixels)
