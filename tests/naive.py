@@ -367,6 +367,30 @@ def row_bounds(image, labels, first, step):
     return found
 
 
+def blocks_left_open(image, labels, row, col, side=4):
+    """Of a window: root of the squares that slices leave open of sums of blocks; those within.
+
+    Blocks are of so many pixels a side, each by shares of the slices; what is within counts
+    where one slice has all of a block.
+    """
+    open_squares = within = 0.0
+    for plane, own in zip(as_channels(image.astype(float)), labels, strict=True):
+        height, width = (extent // side * side for extent in own.shape)
+        sums, shares = [], []
+        for y in range(0, height, side):
+            for x in range(0, width, side):
+                part = np.s_[y : y + side, x : x + side]
+                block = plane[row + y : row + y + side, col + x : col + x + side]
+                sums.append(block.sum())
+                shares.append([(own[part] == k).mean() for k in range(own.max() + 1)])
+                if max(shares[-1]) == 1:
+                    within += squares(block.ravel())
+        shares, sums = np.array(shares), np.array(sums)
+        fit, *_ = np.linalg.lstsq(shares, sums, rcond=None)
+        open_squares += ((sums - shares @ fit) ** 2).sum()
+    return np.sqrt(open_squares), within
+
+
 def covariance(window, template, mask):
     """Sum of products of deviations from the means."""
     w, t = inside(window, template, mask)

@@ -7,11 +7,15 @@ bounds its score from below, for every tone model that has one grey for a slice.
 
 For one r, or two, all windows are bounded at once, as those of a template that has these rows
 only: in an image whose lines are s lines of the original, one behind the other, it lies as it
-is. Where the best windows leave but few others below their own score, these few are followed
-from r to r until their bounds are above it.
+is. Those of large templates are bounded by blocks of pixels instead (`Coarse`). Where the best
+windows leave but few others below their own score, these few are followed from r to r until
+their bounds are above it.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,27 +24,30 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 from .additions import LANES
-from .covers import ACCUMULATORS
+from .coarse import Coarse
 from .images import Image
-from .moments import scatter_of, tile_moments
+from .moments import tile_moments
 from .plan import inside_way
 from .programs import Programs
-from .slices import Indices, Slices, order_of
+from .slices import Indices, Slices
 from .sums import Score, TileSums, for_each_tile
 from .threads import Tile, run, tiles
-from .window_sums import type_of_sums
+from .windows import Pixels, Windows
 
 # Of templates less high, of fewer windows, and of more pixels at a time the map takes less time;
 # but of low ones only once its additions have been found, which takes longer than here.
 _LEAST_HEIGHT, _LEAST_WINDOWS, _LARGEST_PART = 24, 2**17, 2**13
 _LOW = 48
+_COARSE = 96  # templates of no less, each way, are looked at by blocks
 _STEP = 8  # one row in so many is looked at first
 
 _GUESSES = 24  # windows whose first rows score best, of which the best is mostly the best of all
 _PASSES = 2  # by which all windows are bounded, at most
 _SURE = 0.7  # of the share of rows looked at: of scores up to that few others are left
 _FOLLOWED = 2**24  # pixels of windows that are looked at one by one, at most
-_AT_ONCE = 512  # such windows that a thread takes
+_FOLLOWED_OF_EACH = 300  # pixels of each window of the image on the mean, from blocks on
+_CORNERS, _SCORED = 8, 8  # windows at corners of blocks that seem best; of these, and near them
+_SHARE_FOLLOWED = 2  # scores: of windows that are excluded this share of their pixels is looked at
 _TILE = 256, 512  # rows and columns of windows of which the scatter is worked out at once
 
 # Bounds are off by some roundings of single precision for each slice, and never less than that.
@@ -53,6 +60,11 @@ class BestWindows(NamedTuple):
     rows: Indices
     cols: Indices
     scores: NDArray[np.floating]
+
+
+ScoreOf = Callable[[Indices], NDArray[np.floating]]
+Best = tuple[Indices, NDArray[np.floating]]  # places, and their scores
+ScatterOf = Callable[[], NDArray[np.float64]]  # of a tile: (rows, >= columns)
 
 
 class _Part(NamedTuple):
@@ -69,35 +81,27 @@ class Stopping:
     ----------
     programs : Programs
         Of the slices of the template.
-
-    Attributes
-    ----------
-    step : int
-        Groups of rows: each has every `step`-th.
-    pixels : tuple of ndarray, of shape (n,)
-        Channel, row and column of each pixel that counts, by groups, and by slices within each.
-    starts : ndarray of shape (groups * slices + 1,)
-        Where each slice of each group begins there.
     """
 
     def __init__(self, programs: Programs) -> None:
-        self.programs = programs
-        slices = self._slices = programs.slices
-        self.step = step = _STEP
-        order = _spread(step)
-        self._parts = [
-            _Part(row, Programs(Slices(_in_use(slices.labels[:, row::step]))))
-            for row in order[:_PASSES].tolist()
-            if slices.mask[row::step].any()
-        ]
-        _, ys, xs, channel = slices.places
-        of_slice = np.repeat(np.arange(slices.counts.size), slices.counts)
-        group = np.argsort(order)[ys % step] * slices.counts.size + of_slice
-        sort = order_of(group)
-        self.pixels = channel[of_slice][sort], ys[sort], xs[sort]
-        numbers = np.bincount(group, minlength=step * slices.counts.size)
-        self.starts = np.append(0, np.cumsum(numbers)).astype(np.int64)
+        self._programs = programs
+        self._slices = programs.slices
+        self._order = _spread(_STEP)
+        self._pixels = Pixels.of(self._slices, self._order)
         self._used = False
+
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        labels = self._slices.labels
+        return [
+            _Part(row, Programs(Slices(_in_use(labels[:, row::_STEP]))))
+            for row in self._order[:_PASSES].tolist()
+            if self._slices.mask[row::_STEP].any()
+        ]
+
+    @cached_property
+    def _coarse(self) -> Coarse:
+        return Coarse(self._slices)
 
     def lowest(
         self, image: Image, score: Score, dtype: np.dtype[Any], near: float, n_threads: int
@@ -123,81 +127,134 @@ class Stopping:
         """
         if not self._pays(image):
             return None
+        by_blocks = self._has_blocks(image)
+        if not by_blocks and not self._has_rows(image):
+            return None
         self._used = True
-        search = _Search(self, image, n_threads)
-        guesses = search.bound(self._parts[0])
+        windows = Windows(image, self._slices, self._pixels, _STEP, n_threads)
+        score_of = partial(windows.score, score=score, dtype=dtype)
+        if by_blocks:
+            found = self._by_blocks(image, windows, score_of, near)
+        else:
+            rows = _Rows(self._programs, windows, image)
+            found = self._by_rows(rows, windows, score_of, near)
+        if found is None:
+            return None
+        places, scores = found
+        return BestWindows(*windows.at(places), scores)
+
+    def _by_blocks(
+        self, image: Image, windows: Windows, score_of: ScoreOf, near: float
+    ) -> Best | None:
+        corners = self._coarse.corners(windows.planes, windows.threads)
+        places = windows.places_of(*corners.best(_CORNERS))
+        guesses = windows.best_of(places, corners.scatter_at(*windows.at(places)), _SCORED)
+        best = float(np.fmin.reduce(score_of(guesses)))
+        if math.isnan(best):
+            return None
+        limit = best + near + self._rounding
+        pixels = min(_SHARE_FOLLOWED * limit, 1.0) * self._slices.counts.sum()
+        most = int(min(_FOLLOWED_OF_EACH / pixels, 1.0) * math.prod(corners.extent)) + 1
+        left = self._coarse.open(corners, limit, most, windows.threads)
+        if left is None:
+            return None
+        scatter = self._scatter_at(image, *left, windows.threads)
+        told = scatter > 0
+        places, scatter = windows.places_of(*left)[told], scatter[told]
+        places = windows.follow(places, scatter, np.zeros_like(scatter), limit, 0)
+        return self._among(np.union1d(places, guesses), score_of, best + near)
+
+    def _scatter_at(
+        self, image: Image, rows: Indices, cols: Indices, n_threads: int
+    ) -> NDArray[np.float32]:
+        """Work out the scatter of windows, in order, where these are."""
+        scatter = np.empty(rows.size, np.float32)
+
+        def task(tile: Tile, of_tile: ScatterOf) -> None:
+            first, last = np.searchsorted(rows, (tile.top, tile.bottom))
+            inside = (cols[first:last] >= tile.left) & (cols[first:last] < tile.right)
+            at = first + np.flatnonzero(inside)
+            if at.size:
+                scatter[at] = of_tile()[rows[at] - tile.top, cols[at] - tile.left]
+
+        _for_each_scatter(image, self._programs, task, n_threads)
+        return scatter
+
+    def _by_rows(
+        self, rows: "_Rows", windows: Windows, score_of: ScoreOf, near: float
+    ) -> Best | None:
+        guesses = rows.bound(self._parts[0])
         if not guesses.size:
             return None
-        best = float(np.fmin.reduce(search.score(guesses, score, dtype)))
-        if not best < _SURE * _PASSES / self.step:
+        best = float(np.fmin.reduce(score_of(guesses)))
+        if not best < _SURE * _PASSES / _STEP:
             return None
-        limit = best + near + _ROUNDING * (_ROUNDINGS + self._slices.counts.size)
-        group_size = self._slices.counts.sum() / self.step
+        limit = best + near + self._rounding
+        group_size = self._slices.counts.sum() / _STEP
         for passes, part in enumerate(self._parts, 1):
             if passes > 1:
-                search.bound(part)
-            places = search.below(limit)
+                rows.bound(part)
+            places, scatter, bounds = rows.below(limit)
             if places.size * group_size <= _FOLLOWED:
                 break
         else:
             return None
-        places = np.union1d(search.follow(places, limit, passes), guesses)
-        if places.size * group_size * self.step > _FOLLOWED:
+        places = windows.follow(places, scatter, bounds, limit, passes)
+        return self._among(np.union1d(places, guesses), score_of, best + near)
+
+    def _among(self, places: Indices, score_of: ScoreOf, limit: float) -> Best | None:
+        """Return the windows, of these, that score up to a limit, with their scores."""
+        if places.size * self._slices.counts.sum() > _FOLLOWED:
             return None
-        scores = search.score(places, score, dtype)
-        near_best = scores <= best + near
-        rows, cols = np.divmod(places[near_best], image.shape[1])
-        return BestWindows(rows, cols, scores[near_best])
+        scores = score_of(places)
+        return places[scores <= limit], scores[scores <= limit]
+
+    @property
+    def _rounding(self) -> float:
+        return _ROUNDING * (_ROUNDINGS + self._slices.counts.size)
 
     def _pays(self, image: Image) -> bool:
         """Whether bounds of all windows may take less time than a map."""
-        if len(self._parts) < _PASSES or not image.exact:
-            return False
         height, width = self._slices.shape
         rows, columns = image.shape[0] - height + 1, image.shape[1] - width + 1
         small = height < _LEAST_HEIGHT or rows * columns < _LEAST_WINDOWS
-        small |= height < _LOW and self._used
         # Lines that are put behind each other have windows that begin in one and end in the next.
-        wasted = 2 * columns < image.shape[1] or rows < _PASSES * self.step
-        large = max(part.programs.slices.pixels for part in self._parts) > _LARGEST_PART
-        return not (small or wasted or large)
+        wasted = 2 * columns < image.shape[1] or rows < _PASSES * _STEP
+        return image.exact and not (small or wasted)
+
+    def _has_blocks(self, image: Image) -> bool:
+        fits = min(self._slices.shape) >= _COARSE and self._slices.full and image.bad is None
+        return fits and self._coarse.exact(image.magnitude)
+
+    def _has_rows(self, image: Image) -> bool:
+        if len(self._parts) < _PASSES or (self._slices.shape[0] < _LOW and self._used):
+            return False
+        return max(part.programs.slices.pixels for part in self._parts) <= _LARGEST_PART
 
 
-class _Search:
-    """Bounds of the scores of all windows of an image.
+class _Rows:
+    """Bounds of all windows of an image by some of their rows.
 
-    A window goes by its first pixel, counted from the image's first: places are arrays of shape
-    (n,). What sticks out of the image has no evidence.
+    Windows are as `Windows` has them; what sticks out of the image has no evidence.
     """
 
-    def __init__(self, stopping: Stopping, image: Image, n_threads: int) -> None:
-        self._stopping, self._image, self._threads = stopping, image, n_threads
-        slices = stopping.programs.slices
-        rows, columns = (a - b + 1 for a, b in zip(image.shape, slices.shape, strict=True))
-        self._line = stopping.step * image.shape[1]  # of the image as it is looked at
-        self._planes = _in_one_line(image, stopping.step, slices.shape[1])
-        shape = -(-rows // stopping.step), self._line
+    def __init__(self, programs: Programs, windows: Windows, image: Image) -> None:
+        self._image, self._lines, self._threads = image, windows.lines, windows.threads
+        rows, columns = (a - b + 1 for a, b in zip(image.shape, programs.slices.shape, strict=True))
+        self._line = _STEP * image.shape[1]  # of the image as it is looked at
+        shape = -(-rows // _STEP), self._line
         self._bounds = np.zeros(shape, np.float32)
         self._scatter = np.zeros(shape, np.float32)  # 0 where there is no window
-        self._measure_scatter(self._scatter.reshape(-1, image.shape[1])[:rows, :columns])
-        channels, ys, xs = stopping.pixels
-        self._offsets = channels * self._planes.shape[1] + ys * image.shape[1] + xs
+        of_windows = self._scatter.reshape(-1, image.shape[1])[:rows, :columns]
 
-    def _measure_scatter(self, out: NDArray[np.float32]) -> None:
-        programs = self._stopping.programs
-        extent = out.shape[0], out.shape[1]
-        todo = tiles(extent, *_TILE, LANES)
-        inside = inside_way(self._image, programs, todo)
+        def task(tile: Tile, of_tile: ScatterOf) -> None:
+            of_windows[tile.place] = of_tile()[:, : tile.shape[1]]
 
-        def task(tile: Tile) -> None:
-            moments = tile_moments(self._image, programs, tile, 1.0, inside)
-            out[tile.place] = moments.scatter[:, : tile.shape[1]]
-
-        run(task, todo, self._threads)
+        _for_each_scatter(image, programs, task, self._threads)
 
     def bound(self, part: _Part) -> Indices:
         """Raise the bounds by some rows; return the windows where these alone score best."""
-        bounds, scatter, planes = self._bounds, self._scatter, self._planes
+        bounds, scatter, planes = self._bounds, self._scatter, self._lines
         height, width = part.programs.slices.shape
         folded = as_strided(
             planes[:, part.first * self._image.shape[1] :],
@@ -230,44 +287,24 @@ class _Search:
         best = np.lexsort((places, shares))[:_GUESSES]
         return np.asarray(places[best][shares[best] < np.inf])
 
-    def below(self, limit: float) -> Indices:
-        """Return the windows that are not excluded."""
-        return np.flatnonzero(self._bounds.reshape(-1) <= limit)
+    def below(self, limit: float) -> tuple[Indices, NDArray[np.float32], NDArray[np.float32]]:
+        """Return the windows that are not excluded, their scatter, and their bounds."""
+        places = np.flatnonzero(self._bounds.reshape(-1) <= limit)
+        return places, self._scatter.reshape(-1)[places], self._bounds.reshape(-1)[places]
 
-    def follow(self, places: Indices, limit: float, passes: int) -> Indices:
-        """Look at windows, one group of rows after the other; return those that none excludes."""
-        stopping = self._stopping
-        pixels, slices = self._planes.reshape(-1), stopping.programs.slices.counts.size
-        bounds, scatter = self._bounds.reshape(-1)[places], self._scatter.reshape(-1)[places]
 
-        def task(part: slice) -> None:
-            window = places[part], self._offsets, starts, scatter[part], limit
-            follow(pixels, *window, bounds[part])
+def _for_each_scatter(
+    image: Image, programs: Programs, use: Callable[[Tile, ScatterOf], None], n_threads: int
+) -> None:
+    """Offer the scatter of the windows of each tile."""
+    extent = tuple(a - b + 1 for a, b in zip(image.shape, programs.slices.shape, strict=True))
+    todo = tiles((extent[0], extent[1]), *_TILE, LANES)
+    inside = inside_way(image, programs, todo)
 
-        for group in range(passes, stopping.step):
-            starts = stopping.starts[group * slices : (group + 1) * slices + 1]
-            firsts = range(0, places.size, _AT_ONCE)
-            run(task, [slice(first, first + _AT_ONCE) for first in firsts], self._threads)
-            left = bounds <= limit
-            places, bounds, scatter = places[left], bounds[left], scatter[left]
-        return places
+    def task(tile: Tile) -> None:
+        use(tile, lambda: tile_moments(image, programs, tile, 1.0, inside).scatter)
 
-    def score(self, places: Indices, score: Score, dtype: np.dtype[Any]) -> NDArray[np.floating]:
-        """Score windows, as a tile of one row."""
-        slices, form = self._stopping.programs.slices, self._planes.dtype
-        shape = 1, places.size
-        kind = type_of_sums(form, self._image.magnitude, slices.shape)
-        sums = np.zeros((slices.counts.size, *shape), ACCUMULATORS[form].wide)
-        totals, squares = np.zeros((2, slices.channels, *shape), kind)
-        sums_at(
-            self._planes.reshape(-1), places, self._offsets, self._stopping.starts,
-            slices.channel_of_slice, sums, totals, squares,
-        )  # fmt: skip
-        scatter, scores = np.empty(shape), np.empty(shape, dtype)
-        scatter_of(totals, squares, slices.pixels, scatter)
-        tile = Tile(0, 1, 0, places.size)
-        score(TileSums(sums, totals, scatter, tile, tile.place, self._image.scale), scores)
-        return np.asarray(scores[0])
+    run(task, todo, n_threads)
 
 
 def _spread(step: int) -> Indices:
@@ -285,22 +322,6 @@ def _in_use(labels: Indices) -> Indices:
         used = np.unique(plane[plane >= 0])
         out[:] = np.where(plane < 0, -1, np.searchsorted(used, plane))
     return found
-
-
-def _in_one_line(image: Image, step: int, width: int) -> NDArray[Any]:
-    """Put the lines of each plane behind each other: (channels, pixels and zeros).
-
-    Zeros are as many as may be read beyond the image, by lines that are `step` of them.
-    """
-    rows, columns = image.shape
-    planes = np.zeros((len(image.planes), (rows + step) * columns + width - 1), image.form)
-    for plane, greys in zip(planes, image.planes, strict=True):
-        pixels = plane[: rows * columns].reshape(rows, columns)
-        for row, line in zip(pixels, greys, strict=True):
-            row[:] = image.less_offset(line)  # which needs memory
-        if image.bad is not None:
-            pixels[image.bad] = 0  # as in a patch
-    return planes
 
 
 @jit
@@ -371,85 +392,3 @@ def bound_rows(
             better = left < least[x] and of_all[x] > 0
             least[x] = left if better else least[x]
             lines[x] = y if better else lines[x]
-
-
-@jit
-def follow(
-    pixels: NDArray[Any],
-    places: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    scatter: NDArray[np.float32],
-    limit: float,
-    bounds: NDArray[np.float32],
-) -> None:
-    """Add to the bounds of windows what slices leave open, until they exceed a limit.
-
-    Parameters
-    ----------
-    pixels : ndarray, 1-D
-    places : ndarray of shape (n,)
-        Index of the first pixel of each window.
-    offsets : ndarray of shape (m,)
-        How far others are from it, slice by slice.
-    starts : ndarray of shape (slices + 1,)
-        Where each slice begins there.
-    scatter, bounds : ndarray of shape (n,)
-        The bounds are raised.
-
-    Plain twin: ``naive.row_bounds``.
-    """
-    for i in range(places.size):
-        bound = float(bounds[i])
-        for k in range(starts.size - 1):
-            count = starts[k + 1] - starts[k]
-            if count > 1:
-                total, square = np.int64(0), np.int64(0)
-                base = np.int64(pixels[places[i] + offsets[starts[k]]])  # or digits are lost
-                for j in range(starts[k] + 1, starts[k + 1]):
-                    grey = np.int64(pixels[places[i] + offsets[j]]) - base
-                    total += grey
-                    square += grey * grey
-                bound += (square - float(total) * total / count) / scatter[i]
-                if bound > limit:
-                    break
-        bounds[i] = bound
-
-
-@jit
-def sums_at(
-    pixels: NDArray[Any],
-    places: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    channel: NDArray[np.int64],
-    sums: NDArray[Any],
-    totals: NDArray[Any],
-    squares: NDArray[Any],
-) -> None:
-    """Sum the slices of windows, and the squares of their pixels.
-
-    Other parameters are those of `follow`.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (groups * slices + 1,)
-        Where each slice of each group of pixels begins.
-    channel : ndarray of shape (slices,)
-    sums : ndarray of shape (slices, 1, n), zeros
-        Filled, as are the others.
-    totals, squares : ndarray of shape (channels, 1, n), zeros
-
-    Plain twin: ``naive.slice_sums``.
-    """
-    slices = channel.size
-    for i in range(places.size):
-        for k in range(starts.size - 1):
-            total, square = np.int64(0), np.int64(0)
-            for j in range(starts[k], starts[k + 1]):
-                grey = np.int64(pixels[places[i] + offsets[j]])
-                total += grey
-                square += grey * grey
-            sums[k % slices, 0, i] += total
-            totals[channel[k % slices], 0, i] += total
-            squares[channel[k % slices], 0, i] += square

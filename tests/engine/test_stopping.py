@@ -15,7 +15,7 @@ from nuvmatch import (
     MonotoneNUV,
     find_peaks,
 )
-from nuvmatch.engine import Programs, Slices, Stopping, prepare, stopping
+from nuvmatch.engine import Programs, Slices, Stopping, prepare, stopping, windows
 
 MEASURES = (
     NUV(), NUV(bins=3), NUV(bins=40, binning="equal_width"), NUV(bins=16, binning="equal_width"),
@@ -33,6 +33,7 @@ def bounded(monkeypatch):
             "_LEAST_HEIGHT": 1,
             "_LOW": 1,
             "_LEAST_WINDOWS": 1,
+            "_COARSE": 2**60,
             "_SURE": np.inf,
             "_FOLLOWED": 2**60,
         }
@@ -49,7 +50,8 @@ def planes_of(image):
 def search_of(image, labels):
     stop = Stopping(Programs(Slices(labels)))
     prepared = prepare(planes_of(image), None, labels[0].size)
-    return stop, stopping._Search(stop, prepared, 2)
+    seen = windows.Windows(prepared, stop._slices, stop._pixels, stopping._STEP, 2)
+    return stop, seen, stopping._Rows(stop._programs, seen, prepared)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int8])
@@ -60,23 +62,24 @@ def test_bounds_are_what_slices_leave_open_of_some_rows(dtype, window, channels,
     image[3 : 6 + window[0], 2 : 9 + window[1]] = 7  # some windows are flat, all or in part
     labels = np.stack([random_labels(rng, window) for _ in range(channels)])
     labels[:, (labels < 0).any(axis=0)] = -1
-    stop, search = search_of(image, labels)
-    expected = 0
+    stop, seen, of_rows = search_of(image, labels)
+    expected, step = 0, stopping._STEP
     for part in stop._parts:
-        guesses = search.bound(part)
-        expected = expected + naive.row_bounds(image, labels, part.first, stop.step)
+        guesses = of_rows.bound(part)
+        expected = expected + naive.row_bounds(image, labels, part.first, step)
         rows, columns = expected.shape
-        bounds = search._bounds.reshape(-1, image.shape[1])
+        bounds = of_rows._bounds.reshape(-1, image.shape[1])
         assert_allclose(bounds[:rows, :columns], expected, rtol=2e-6, atol=1e-7)
         assert np.isinf(bounds[rows:]).all()
         assert np.isinf(bounds[:, columns:]).all()
         assert np.isfinite(bounds.ravel()[guesses]).all()
-    places = search.below(1e9)
+    places, scatter, bounds = of_rows.below(1e9)
     assert places.size == np.isfinite(expected).sum()
-    of_all = sum(naive.row_bounds(image, labels, row, stop.step) for row in range(stop.step))
+    of_all = sum(naive.row_bounds(image, labels, row, step) for row in range(step))
     limit = float(np.median(of_all[np.isfinite(of_all)]))
-    kept = np.isin(places, search.follow(places, limit, passes=2))
-    rows, cols = np.divmod(places, image.shape[1])
+    rows, cols = seen.at(places)
+    assert_array_equal(seen.places_of(rows, cols), places)
+    kept = np.isin(places, seen.follow(places, scatter, bounds, limit, first=2))
     clear = abs(of_all[rows, cols] - limit) > 1e-5
     assert_array_equal(kept[clear], (of_all[rows, cols] <= limit)[clear])
 
@@ -138,12 +141,13 @@ def test_an_inverted_copy_is_found_without_a_map(rng, bounded, monkeypatch):
 
 @pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("part", range(20))
+@pytest.mark.parametrize("part", range(30))
 def test_the_best_place_is_that_of_the_map(part, bounded):
     rng = np.random.default_rng([4, part])
     followed = (2**60, 2**60, 30_000, 6000)[part % 4]
-    step = (8, 16)[part // 4 % 2]
-    bounded(_FOLLOWED=followed, _STEP=step, _GUESSES=(24, 1)[part // 8 % 2])
+    step, guesses = (8, 16)[part // 4 % 2], (24, 1)[part // 8 % 2]
+    by_blocks = {"_COARSE": 8, "_FOLLOWED_OF_EACH": 2.0**40, "_SCORED": guesses}
+    bounded(_FOLLOWED=followed, _STEP=step, _GUESSES=guesses, **by_blocks if part >= 20 else {})
     done = shortened = 0
     while done < 100:
         template, image, mask, allowed = draw_case(rng)

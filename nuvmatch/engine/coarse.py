@@ -1,0 +1,394 @@
+"""Bounds of all windows of an image at once, from blocks of pixels, for large templates.
+
+What slices leave open of a window is no less than what they leave open of the means of its
+blocks, each of 4 x 4 pixels, where a slice counts by its share of each block: that is a least
+squares problem of a few unknowns for a sixteenth of the pixels. And where one slice has all of a
+block, nothing of what is within that block is explained.
+
+Both are worked out for one window in 16, at the corners of blocks of the image. The square root
+of what is left open is a distance, of the means from all that slices can be: of a window beside
+it is no less, but for how far its own means are from these.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import jit
+from .fourier import Correlator, error_bound, halves
+from .plan import product_tile
+from .slices import Indices, Slices
+from .threads import Tile, run, tiles
+
+BLOCK = 4  # pixels of a side
+# So many rows and columns before a corner are nearest to it, and so many behind; those that
+# follow the last corner belong to it.
+_BEFORE, _BEHIND = 1, 2
+_STRIP = 64  # rows of blocks are summed at a time
+
+_EXACT = 2.0**53  # whole numbers up to this are exact in double precision
+_ROUNDING = 1e-11  # share by which rounding may make bases explain too little
+
+
+class Corners(NamedTuple):
+    """What is known of windows that begin at corners of blocks: arrays of shape (rows, columns).
+
+    Sums of blocks are whole numbers: squares of them are 16 times those of their pixels.
+    """
+
+    extent: tuple[int, int]  # rows and columns of all windows
+    # Of the block that begins at each pixel, (BLOCK, BLOCK, channels, ..): those that lie as
+    # many rows and columns from corners together.
+    sums: NDArray[np.float32]
+    apart: NDArray[np.float64]  # root of the squares that slices leave open of sums, at least
+    within: NDArray[np.float64]  # squares left open within blocks, of all windows of the corner
+    scatter: NDArray[np.float64]  # of all of these, at most; 0 where all are flat
+    scatter_of_sums: NDArray[np.float64]
+
+    def best(self, number: int) -> tuple[Indices, Indices]:
+        """Return rows and columns of the windows of those corners where blocks score best."""
+        shares = np.full(self.apart.shape, np.inf)
+        np.divide(self.apart**2, self.scatter_of_sums, out=shares, where=self.scatter_of_sums > 0)
+        best = np.argpartition(shares, min(number, shares.size) - 1, axis=None)[:number]
+        ys, xs = (BLOCK * own for own in np.unravel_index(best, shares.shape))
+        near = np.mgrid[-_BEFORE:BLOCK, -_BEFORE:BLOCK].reshape(2, -1, 1)
+        ys, xs = (ys + near[0]).ravel(), (xs + near[1]).ravel()
+        inside = (ys >= 0) & (xs >= 0) & (ys < self.extent[0]) & (xs < self.extent[1])
+        return ys[inside], xs[inside]
+
+    def scatter_at(self, ys: Indices, xs: Indices) -> NDArray[np.float32]:
+        """Return the scatter of windows, at most."""
+        corners = (
+            np.minimum((at + _BEFORE) // BLOCK, side - 1)
+            for at, side in zip((ys, xs), self.scatter.shape, strict=True)
+        )
+        return np.asarray(self.scatter[tuple(corners)], np.float32)
+
+
+class Coarse:
+    """The slices of a template without a mask, by blocks; pixels that are left over do not count.
+
+    Parameters
+    ----------
+    slices : Slices
+    """
+
+    def __init__(self, slices: Slices) -> None:
+        self._height, self._width = slices.shape
+        height, width = self._shape = self._height // BLOCK, self._width // BLOCK
+        shares = [_shares(plane, self._shape) for plane in slices.labels]
+        self._bases = [_orthonormal(own).reshape(-1, height, width) for own in shares]
+        self._pure = [(own.max(axis=0) == 1).reshape(1, height, width) for own in shares]
+        self._correlators: tuple[tuple[int, int], Sequence[Sequence[Correlator]]] = (0, 0), ()
+
+    def exact(self, magnitude: int) -> bool:
+        """Whether all is exact for whole numbers of that magnitude."""
+        largest = 2.0 * BLOCK**2 * magnitude
+        return self._shape[0] * self._shape[1] * largest**2 <= _EXACT
+
+    def corners(self, planes: NDArray[Any], n_threads: int) -> Corners:
+        """Bound what is left open of windows at the corners of blocks, and near them.
+
+        Parameters
+        ----------
+        planes : ndarray of shape (channels, rows, columns), whole numbers
+        n_threads : int
+            Most threads to use.
+        """
+        sums, inner, totals, squares = _sum_blocks(planes, n_threads)
+        coarse = sums[0, 0].astype(np.float64)
+        of_sums = np.zeros([a - b + 1 for a, b in zip(coarse.shape[1:], self._shape, strict=True)])
+        for plane in coarse:
+            of_sums += _scatter(plane, plane * plane, self._shape, self._shape[0] * self._shape[1])
+        scatter = self._scatter_about(totals, squares, planes.shape[1:])
+        scatter = scatter[: of_sums.shape[0], : of_sums.shape[1]]
+        coarse -= np.rint(coarse.mean(axis=(1, 2), keepdims=True))
+        apart, within = np.empty((2, *scatter.shape))
+        shape = product_tile(self._shape, (scatter.shape[0], scatter.shape[1]), 2)
+        correlators = self._made_for((-(-shape[0] // 2), shape[1]), n_threads)
+
+        def task(tile: Tile) -> None:
+            place = tile.under(self._shape)
+            patch, of_patch = coarse[:, *place], inner[:, *place]
+            apart[tile.place], within[tile.place] = self._bound(
+                patch, of_patch, tile.shape, correlators
+            )
+
+        run(task, tiles((scatter.shape[0], scatter.shape[1]), *shape), n_threads)
+        extent = planes.shape[1] - self._height + 1, planes.shape[2] - self._width + 1
+        return Corners(extent, sums, apart, within, scatter, of_sums)
+
+    def open(
+        self, corners: Corners, limit: float, most: int, n_threads: int
+    ) -> tuple[Indices, Indices] | None:
+        """Return rows and columns of windows that may score up to a limit, in order.
+
+        None if they are `most` or more.
+        """
+        found: list[Indices] = []
+        steps = range(-_BEFORE, BLOCK)
+
+        def task(step: tuple[int, int]) -> None:
+            places = np.empty((2, most), np.int64)
+            number = open_beside(*corners, *step, *self._shape, limit, places)
+            found.append(places[:, :number])
+
+        run(task, [(down, across) for down in steps for across in steps], n_threads)
+        rows, cols = np.concatenate(found, axis=1)
+        if rows.size >= most:
+            return None
+        order = np.lexsort((cols, rows))
+        return rows[order], cols[order]
+
+    def _made_for(self, windows: tuple[int, int], n_threads: int) -> Sequence[Sequence[Correlator]]:
+        """Return what correlates each channel with its bases, and with its pure blocks last."""
+        made_for, correlators = self._correlators
+        if made_for != windows:
+            patterns = [np.concatenate(own) for own in zip(self._bases, self._pure, strict=True)]
+            made: dict[tuple[int, int], Correlator] = {}
+
+            def make(which: tuple[int, int]) -> None:
+                made[which] = Correlator(patterns[which[0]][which[1], None], windows)
+
+            run(
+                make, [(c, i) for c, own in enumerate(patterns) for i in range(len(own))], n_threads
+            )
+            correlators = [[made[c, i] for i in range(len(own))] for c, own in enumerate(patterns)]
+            self._correlators = windows, correlators
+        return correlators
+
+    def _scatter_about(
+        self,
+        totals: NDArray[np.float64],
+        squares: NDArray[np.float64],
+        image: tuple[int, ...],
+    ) -> NDArray[np.float64]:
+        """Return the scatter of windows that begin at corners, and of blocks all around each.
+
+        That of each window within is no more. Of whole numbers it is 0, or half a square at least.
+        """
+        behind = [-(-(side % BLOCK + BLOCK - 1) // BLOCK) for side in (self._height, self._width)]
+        about = self._shape[0] + 1 + behind[0], self._shape[1] + 1 + behind[1]
+
+        def padded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.pad(numbers, ((1, behind[0]), (1, behind[1])))
+
+        sides = (np.minimum(BLOCK, side - np.arange(0, side, BLOCK)) for side in image)
+        pixels = _windows(padded(np.outer(*sides).astype(np.float64)), about)
+        scatter = np.zeros_like(pixels)
+        for total, square in zip(totals, squares, strict=True):
+            of_channel = _scatter(padded(total), padded(square), about, pixels)
+            scatter += np.where(of_channel < 0.25, 0, of_channel)
+        return scatter
+
+    def _bound(
+        self,
+        patch: NDArray[np.float64],
+        inner: NDArray[np.float64],
+        shape: tuple[int, int],
+        correlators: Sequence[Sequence[Correlator]],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return `Corners.apart` and `Corners.within` for so many rows and columns of windows."""
+        apart, within = np.zeros((2, *shape))
+        rows, half = shape[0], -(-shape[0] // 2)
+        explained, square = np.empty((2, half, 2 * shape[1]))
+        for plane, own, (*bases, pure), blocks in zip(
+            patch, inner, correlators, self._pure, strict=True
+        ):
+            spectrum, energy = pure.transform(*halves(np.ascontiguousarray(plane), rows))
+            explained[:] = 0
+            for basis in bases:
+                found = basis.correlate(spectrum, 0, (half, shape[1])).view(np.float64)
+                explained += np.multiply(found, found, out=square)
+            squares = _windows(plane * plane, self._shape)
+            error = error_bound(energy, len(bases))  # of all of them, as a distance
+            apart += squares * (1 - _ROUNDING) - 2 * error * np.sqrt(squares) - error**2
+            apart[:half] -= explained[:, ::2]
+            apart[half:] -= explained[: rows - half, 1::2]
+            spectrum, energy = pure.transform(*halves(np.ascontiguousarray(own), rows))
+            found = pure.correlate(spectrum, 0, (half, shape[1]))
+            within[:half] += found.real
+            within[half:] += found.imag[: rows - half]
+            within -= error_bound(energy, float(np.count_nonzero(blocks)))
+        return np.sqrt(np.maximum(apart, 0)), np.maximum(within, 0)
+
+
+def _shares(labels: Indices, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return the share of each slice of each block: (slices, blocks)."""
+    height, width = shape
+    number = int(labels.max()) + 1
+    whole = labels[: BLOCK * height, : BLOCK * width]
+    block = np.arange(height)[:, None] * width + np.arange(width)
+    block = block.repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)
+    counts = np.bincount((block * number + whole).ravel(), minlength=height * width * number)
+    return np.ascontiguousarray(counts.reshape(-1, number).T / BLOCK**2)
+
+
+def _orthonormal(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return orthonormal rows, of which these are sums: what they explain is a sum of squares.
+
+    Of rows that are sums of others rounding leaves something, which explains too much: bounds
+    are lower for it, but right.
+    """
+    found = np.empty((0, rows.shape[1]))
+    for row in rows:
+        for _ in range(3):
+            row = row - np.einsum("i,ij->j", np.einsum("ij,j->i", found, row), found)
+            row /= math.sqrt(np.einsum("i,i->", row, row)) or 1.0
+        found = np.vstack([found, row])
+    return found
+
+
+def _windows(numbers: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+    """Sum over all windows."""
+    sums = cv2.boxFilter(
+        numbers, -1, shape[::-1], anchor=(0, 0), normalize=False, borderType=cv2.BORDER_CONSTANT
+    )
+    rows, columns = (a - b + 1 for a, b in zip(numbers.shape, shape, strict=True))
+    return np.asarray(sums[:rows, :columns])
+
+
+def _scatter(
+    sums: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    shape: tuple[int, int],
+    pixels: Any,
+) -> NDArray[np.float64]:
+    """Return the scatter of all windows of so many pixels, given these sums."""
+    total = _windows(sums, shape)
+    return np.asarray(_windows(squares, shape) - total * total / pixels)
+
+
+def _sum_blocks(
+    planes: NDArray[Any], n_threads: int
+) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Sum the block that begins at each pixel, as `Corners.sums` has them.
+
+    Return also, of blocks at corners, the scatter within, the least of all that are near; and the
+    sums and the squares of their pixels, of blocks that the image ends in, too.
+    """
+    channels, rows, columns = planes.shape
+    extent = -(-rows // BLOCK), -(-columns // BLOCK)
+    sums = np.empty((BLOCK, BLOCK, channels, rows // BLOCK, columns // BLOCK), np.float32)
+    inner, totals, squares = np.empty((3, channels, *extent))
+    # Squares of sums of 8 bits are exact in single precision.
+    kind = np.float32 if planes.dtype == np.uint8 else np.float64
+    near = np.ones((_BEFORE + BLOCK, _BEFORE + BLOCK), np.uint8)
+
+    def task(part: tuple[int, int]) -> None:
+        c, first = part
+        # With what is near the first, and the last, of these rows of blocks.
+        top = max(BLOCK * first - _BEFORE, 0)
+        bottom = min(BLOCK * (first + _STRIP + 2), BLOCK * extent[0])
+        given = planes[c, top:bottom]
+        greys = np.zeros((bottom - top, BLOCK * extent[1]), kind)
+        greys[: len(given), :columns] = given
+        of_blocks = _windows(greys, (BLOCK, BLOCK))
+        scatter = of_blocks * of_blocks
+        scatter /= -(BLOCK**2)
+        of_squares = _windows(np.multiply(greys, greys, out=greys), (BLOCK, BLOCK))
+        scatter += of_squares
+        least = cv2.erode(scatter, near, anchor=(_BEFORE, _BEFORE))
+        corners, own = BLOCK * first - top, slice(first, first + _STRIP)
+        for found, each in ((least, inner), (of_blocks, totals), (of_squares, squares)):
+            each[c, own] = found[corners::BLOCK, ::BLOCK][:_STRIP]
+        for down in range(BLOCK):
+            for across in range(BLOCK):
+                beside = sums[down, across, c, own]
+                found = of_blocks[corners + down :: BLOCK, across::BLOCK][: len(beside)]
+                found = found[:, : beside.shape[1]]
+                beside[: found.shape[0], : found.shape[1]] = found
+
+    parts = [(c, first) for c in range(channels) for first in range(0, extent[0], _STRIP)]
+    run(task, parts, n_threads)
+    return sums, inner, totals, squares
+
+
+@jit
+def open_beside(
+    extent: tuple[int, int],
+    sums: NDArray[np.float32],
+    apart: NDArray[np.float64],
+    within: NDArray[np.float64],
+    scatter: NDArray[np.float64],
+    scatter_of_sums: NDArray[np.float64],
+    down: int,
+    across: int,
+    height: int,
+    width: int,
+    limit: float,
+    places: NDArray[np.int64],
+) -> int:
+    """Find windows that begin some rows and columns from corners, and may score up to a limit.
+
+    Parameters
+    ----------
+    extent, sums, apart, within, scatter
+        `Corners`.
+    down, across : int
+        Rows and columns from the corners, less than the side of a block.
+    height, width : int
+        Of the template, in blocks.
+    limit : float
+    places : ndarray of shape (2, n)
+        Row and column of each; so many are looked for at most.
+
+    Plain twin: ``naive.blocks_left_open``.
+    """
+    side = BLOCK
+    rows, columns = apart.shape
+    first = 1 if down < 0 else 0 if down <= _BEHIND else rows - 1
+    start = 1 if across < 0 else 0 if across <= _BEHIND else columns - 1
+    rows = min(rows, (extent[0] - 1 - down) // side + 1)
+    columns = min(columns, (extent[1] - 1 - across) // side + 1)
+    number = columns - start
+    if number <= 0:
+        return 0
+    up, back = 1 if down < 0 else 0, 1 if across < 0 else 0  # blocks that others begin earlier
+    long = number + width - 1
+    count = 0
+    # Sums of the blocks of the corners, and of those beside them; squares of differences down
+    # columns of blocks, and in blocks of windows.
+    own, other = sums[0, 0], sums[down % side, across % side]
+    tall, beside, some = np.zeros(long), np.empty(number), np.empty(number, np.bool_)
+    for i in range(first, rows):
+        for r in range(i if i == first else i + height - 1, i + height):
+            for c in range(own.shape[0]):
+                here, there = own[c, r, start:], other[c, r - up, start - back :]
+                for j in range(long):
+                    gap = float(there[j]) - float(here[j])
+                    tall[j] += gap * gap
+        for j in range(number - 1):
+            beside[j + 1] = tall[j + width] - tall[j]
+        total = 0.0
+        for j in range(width):
+            total += tall[j]
+        beside[0] = total
+        for j in range(1, number):
+            total += beside[j]
+            beside[j] = total
+        of_corner, inner, of_all = apart[i, start:], within[i, start:], scatter[i, start:]
+        found = 0
+        for j in range(number):
+            nearer = max(of_corner[j] - np.sqrt(beside[j]), 0.0)
+            bound = nearer * nearer / (side * side) + inner[j]
+            some[j] = bound <= limit * of_all[j] and of_all[j] > 0
+            found += some[j]
+        if found > 0:
+            for j in range(number):
+                if some[j]:
+                    if count == places.shape[1]:
+                        return count
+                    places[0, count] = side * i + down
+                    places[1, count] = side * (start + j) + across
+                    count += 1
+        for c in range(own.shape[0]):
+            here, there = own[c, i, start:], other[c, i - up, start - back :]
+            for j in range(long):
+                gap = float(there[j]) - float(here[j])
+                tall[j] -= gap * gap
+    return count
