@@ -20,6 +20,10 @@ from .binning import Levels
 if TYPE_CHECKING:
     from scipy.stats.distributions import rv_frozen
 
+# Greys and deviations up to which squares, and sums of many of them, are finite.
+_LARGEST = 1e140
+_LARGEST_SQUARE = 1e290
+
 
 def expected_noise(d: int, b: int) -> float:
     """Mean score of a window of noise (Proposition 1).
@@ -101,10 +105,12 @@ def expected_distorted(
     Raises
     ------
     TypeError, ValueError
-        If the arguments do not fit; if the curves are flat and there is no noise.
+        If the arguments do not fit, or are so large that squares would overflow; if the curves
+        are flat and there is no noise.
     """
     levels = Levels.of(values)
     bins, matrix = levels.index_bins(labels), levels.matrix(cross)
+    as_number(abs(matrix).max(), "the largest of cross", 0, _LARGEST_SQUARE)
     explained = levels.explained(bins, matrix)
     total = float(levels.counts @ matrix.diagonal())
     mean_part = float(levels.counts @ matrix @ levels.counts) / levels.index.size
@@ -132,7 +138,7 @@ def expected_localized(
     TypeError, ValueError
         As `expected_distorted`.
     """
-    levels = Levels.of(values)
+    levels = _squarable(values)
     # Centred levels: a common offset of m changes no score, and costs digits.
     taus = levels.levels - np.average(levels.levels, weights=levels.counts)
     cross = levels.matrix(covariance) + np.outer(taus, taus)
@@ -160,8 +166,8 @@ def expected_spherical(values: ArrayLike, labels: ArrayLike, sigma_m: float, sig
     TypeError, ValueError
         As `expected_distorted`.
     """
-    variance = as_number(sigma_m, "sigma_m", 0, np.finfo(float).max) ** 2
-    levels = Levels.of(values)
+    variance = as_number(sigma_m, "sigma_m", 0, _LARGEST) ** 2
+    levels = _squarable(values)
     bins, d = levels.index_bins(labels), levels.index.size
     sizes = np.bincount(bins)
     greys = (levels.levels - np.average(levels.levels, weights=levels.counts))[levels.index]
@@ -236,9 +242,16 @@ def ideal_share(
     return sum(bool(holds(sampler(rng))) for _ in range(number)) / number
 
 
+def _squarable(values: ArrayLike) -> Levels:
+    """Sort and count values whose squares are finite."""
+    levels = Levels.of(values)
+    as_number(abs(levels.levels).max(), "the largest of values", 0, _LARGEST)
+    return levels
+
+
 def _ratio(within: float, total: float, bins: NDArray[np.int64], sigma: float) -> float:
     """Add the noise to the means of both squares, and divide."""
-    variance = as_number(sigma, "sigma", 0, np.finfo(float).max) ** 2
+    variance = as_number(sigma, "sigma", 0, _LARGEST) ** 2
     denominator = total + variance * (bins.size - 1)
     if not denominator > 0:
         raise ValueError("windows are flat on average: the score has no mean without noise")

@@ -129,6 +129,16 @@ def test_proposition_4_with_equal_values_is_proposition_3():
     assert_allclose(theory.expected_spherical(VALUES, across, 0.3, 0.2), expected, rtol=1e-12)
 
 
+def test_noise_beside_which_all_else_is_nothing_is_told_as_noise():
+    cross = np.eye(LEVELS.size)
+    for score in (
+        theory.expected_distorted(VALUES, LABELS, cross, 1e140),
+        theory.expected_localized(VALUES, LABELS, cross, 1e140),
+        theory.expected_spherical(VALUES, LABELS, 1, 1e140),
+    ):
+        assert score == pytest.approx(theory.expected_noise(D, BINS))
+
+
 def test_corollary_no_free_lunch(rng):
     """Spherical about 0: no binning tells the distorted template from noise."""
     t = rng.random(30)
@@ -167,6 +177,11 @@ def test_the_ideal_share_is_the_probability_of_the_assumption():
         (lambda: theory.expected_spherical([1, 2], [0, 1, 1], 1, 1), r"\(3,\)"),
         (lambda: theory.expected_distorted([1, 2], [0, 1], np.eye(2), -1), "sigma is -1"),
         (lambda: theory.expected_distorted([1, 2], [0, 1], np.ones((2, 2)), 0), "flat"),
+        (lambda: theory.expected_distorted([1, 2], [0, 1], np.eye(2), 1e155), r"sigma is 1e\+155"),
+        (lambda: theory.expected_distorted([1, 2], [0, 1], 1e300 * np.eye(2), 1), "of cross is 1e"),
+        (lambda: theory.expected_localized([1, 1e155], [0, 1], np.eye(2), 1), "of values is 1e"),
+        (lambda: theory.expected_spherical([1, 1e155], [0, 1], 1, 1), "of values is 1e"),
+        (lambda: theory.expected_spherical([1, 2], [0, 1], 1e154, 1), "sigma_m is 1e"),
         (lambda: theory.ideal_share(bool, bool, samples=0), "samples is 0"),
     ],
 )

@@ -214,6 +214,14 @@ class Image:
         wide = pixels.astype(np.uint64 if pixels.dtype.kind == "u" else np.int64).view(np.uint64)
         return (wide - np.uint64(self.offset % 2**64)).view(np.int64)
 
+    def plus_offset(self, pixels: NDArray[Any]) -> NDArray[np.float64]:
+        """Add the offset again, before greys are rounded to floats: C-contiguous."""
+        if pixels.dtype == np.float64:
+            return np.ascontiguousarray(pixels)
+        wide = pixels.astype(np.int64, order="C").view(np.uint64)
+        greys = wide + np.uint64(self.offset % 2**64)
+        return greys.view(np.uint64 if self.planes.dtype.kind == "u" else np.int64).astype(float)
+
     def bad_patch(
         self, tile: Tile, window: tuple[int, int], columns: int
     ) -> NDArray[np.uint8] | None:

@@ -38,7 +38,7 @@ class Moments:
     """What is known of each window of a tile before its slices are summed.
 
     Arrays may be wider than the tile, for the sake of `LANES`; what is beyond it has no
-    meaning. Sums are of the numbers in `patch`: ``grey * scale - origin``. The next tile
+    meaning. Sums are of the numbers in `patch`: ``(grey - origin) * scale``. The next tile
     overwrites all of them.
     """
 
@@ -47,7 +47,7 @@ class Moments:
     tile: Tile
     raw: NDArray[Any]  # (channels, rows + h - 1, columns + w - 1): greys less the offset
     patch: NDArray[Any]  # likewise: the numbers that are summed
-    origin: NDArray[np.float64]  # (channels,)
+    origin: NDArray[np.float64]  # (channels,): an image grey
     window_sums: NDArray[Any]  # (channels, rows, columns): over all pixels of a window
     totals: NDArray[Any]  # likewise, over those that count
     scatter: NDArray[np.float64]  # (rows, columns): summed squared deviations from the mean;
@@ -77,11 +77,11 @@ class Moments:
             np.add(totals, float(d * image.offset), out=means)
             means /= d
         else:
-            means[:] = (totals / d + self.origin[:, None, None]) / image.scale + image.offset
+            means[:] = totals / d / image.scale + self.origin[:, None, None]
         if not image.exact:
             ys, xs = np.nonzero(self.scatter[:, : self.tile.shape[1]] == 0)
             unit[ys, xs] = 1
-            means[:, ys, xs] = self.raw[:, ys, xs] + float(image.offset)
+            means[:, ys, xs] = image.plus_offset(self.raw[:, ys, xs])
         return means, unit
 
     def recompute(self, slices: Slices, windows: NDArray[np.bool_]) -> "Recomputed":
@@ -90,9 +90,10 @@ class Moments:
         sums = np.empty((slices.counts.size, ys.size))
         squares, unit = np.empty((2, ys.size))
         means = np.empty((slices.channels, ys.size))
-        two_pass_sums(
-            self.raw, float(self.image.offset), *slices.places, ys, xs, sums, squares, unit, means
-        )
+        channels = np.arange(slices.channels)[:, None]
+        top, left = (own[channels * slices.pixels] for own in slices.places[1:3])
+        firsts = self.image.plus_offset(self.raw[channels, top + ys, left + xs])
+        two_pass_sums(self.raw, firsts, *slices.places, ys, xs, sums, squares, unit, means)
         return Recomputed(ys, xs, sums, squares, unit, means)
 
 
@@ -129,9 +130,9 @@ def tile_moments(
     padded = -(-columns // lanes) * lanes
     raw = image.patch(tile, slices.shape, padded)
     bad = image.bad_patch(tile, slices.shape, padded)
-    patch, origin = raw, np.full(len(raw), float(image.middle))
+    patch, origin = raw, np.full(len(raw), image.middle / image.scale + image.offset)
     if image.form in (np.int64, np.float64):
-        patch, origin = _about_the_middle(raw, columns + slices.shape[1] - 1, bad, image.scale)
+        patch, origin = _about_the_middle(raw, columns + slices.shape[1] - 1, bad, image)
     sums, squares = window_sums(patch, image.magnitude, slices.shape)
     totals, inner_squares = inner_sums(patch, image.magnitude, programs, inside, sums, squares)
     scatter = scratch.array("scatter", (rows, padded), np.float64)
@@ -195,11 +196,12 @@ def _inexact_windows(
 
 
 def _about_the_middle(
-    raw: NDArray[Any], width: int, bad: NDArray[np.uint8] | None, scale: float
+    raw: NDArray[Any], width: int, bad: NDArray[np.uint8] | None, image: Image
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Scale, and subtract the middle of each channel's range; bad pixels become 0.
+    """Subtract the middle of each channel's range, and scale; bad pixels become 0.
 
-    Digits that get lost here are missed, and summed again, where they matter.
+    Whole numbers are subtracted as such, before floats round them. Digits that get lost here
+    are missed, and summed again, where they matter.
     """
     patch = scratch.array("centred", raw.shape, np.float64)
     inside = raw[:, :, :width]
@@ -207,15 +209,18 @@ def _about_the_middle(
         low, high = inside.min(axis=(1, 2)), inside.max(axis=(1, 2))
     else:
         good = bad[0, :, :width] == 0
-        chosen = inside[:, good] if good.any() else np.zeros((len(raw), 1))
+        chosen = inside[:, good] if good.any() else np.zeros((len(raw), 1), raw.dtype)
         low, high = chosen.min(axis=1), chosen.max(axis=1)
-    origin = low * scale / 2 + high * scale / 2
-    np.multiply(raw, scale, out=patch)
-    patch -= origin[:, None, None]
+    if raw.dtype == np.int64:  # rounded up: no difference overflows
+        middle = low // 2 + high // 2 + (low % 2 | high % 2)
+    else:
+        middle = low / 2 + high / 2
+    np.subtract(raw, middle[:, None, None], out=patch)
+    patch *= image.scale
     patch[:, :, width:] = 0
     if bad is not None:
         patch[:, bad[0] != 0] = 0
-    return patch, origin
+    return patch, image.plus_offset(middle)
 
 
 @jit

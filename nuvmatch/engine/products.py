@@ -226,7 +226,7 @@ def _near_each_other(
     ys, xs = rows - tile.top, cols - tile.left
     shape = pattern.programs.slices.shape
     raw = image.patch(tile, shape, tile.shape[1])
-    found = _in_two_passes(raw, image.offset, pattern, ys, xs)
+    found = _in_two_passes(raw, image, pattern, ys, xs)
     bad = image.bad_patch(tile, shape, -(-tile.shape[1] // LANES) * LANES)
     if bad is not None:
         touched = bad_counts(bad, pattern.programs, tile.shape[0])[ys, xs] > 0
@@ -237,19 +237,20 @@ def _near_each_other(
 
 def _in_two_passes(
     raw: NDArray[Any],
-    offset: int,
+    image: Image,
     pattern: Pattern,
     ys: NDArray[np.int64],
     xs: NDArray[np.int64],
 ) -> TileProducts:
-    """Do windows of a patch, whose greys are less an offset, as a tile of one row."""
+    """Do windows of a patch of an image as a tile of one row."""
     if raw.dtype != np.float64:
         raw = raw.astype(np.int64)
     means = np.empty((len(raw), ys.size))
     squares, products, residuals, unit = np.empty((4, ys.size))
     own_ys, own_xs = (np.ascontiguousarray(part, np.int64) for part in np.nonzero(pattern.mask))
     own, found = (pattern.centred, own_ys, own_xs), (means, squares, products, residuals, unit)
-    two_pass_products(raw, float(offset), *own, ys, xs, *found)
+    firsts = image.plus_offset(raw[:, ys + own_ys[0], xs + own_xs[0]])
+    two_pass_products(raw, firsts, *own, ys, xs, *found)
     residuals[residuals <= _ROUNDING_OF_PIXELS * pattern.centred.size * squares] = 0
     return _in_a_row(means, squares, products, residuals, unit)
 
@@ -314,7 +315,7 @@ def _tile_products(
     done = TileProducts(moments.tile, *each, straight, moments.levels)
     ys, xs = map(np.ascontiguousarray, np.nonzero(again))
     if ys.size:
-        done.put(ys, xs, _in_two_passes(moments.raw, image.offset, pattern, ys, xs))
+        done.put(ys, xs, _in_two_passes(moments.raw, image, pattern, ys, xs))
     return done
 
 

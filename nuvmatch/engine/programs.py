@@ -160,8 +160,9 @@ class Programs:
         found = self._correlators.get(key)
         if found is None:
             found = make()
-            if len(self._correlators) >= _CORRELATORS_KEPT:
-                self._correlators.pop(next(iter(self._correlators), None), None)  # the oldest
+            # A list first: other threads may add some meanwhile.
+            for oldest in list(self._correlators)[: 1 - _CORRELATORS_KEPT]:
+                self._correlators.pop(oldest, None)
             self._correlators[key] = found
         return found
 

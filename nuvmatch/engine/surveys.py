@@ -85,7 +85,8 @@ def good_extremes(planes: NDArray[Any], bad: NDArray[np.bool_] | None) -> Ends |
         good = planes[:, rows][:, ~bad[rows]]
         if good.size:
             ends += [good.min(), good.max()]
-    return (_as_number(min(ends)), _as_number(max(ends))) if ends else None
+    # Not Python's own min and max, which miss a NaN that is not the first.
+    return (_as_number(np.min(ends)), _as_number(np.max(ends))) if ends else None
 
 
 def with_infinite(

@@ -25,7 +25,7 @@ def _difference(grey: Any, first: Any, unit: float) -> float:
 @jit
 def two_pass_sums(
     raw: NDArray[Any],
-    offset: float,
+    firsts: NDArray[np.float64],
     starts: NDArray[np.int64],
     ys: NDArray[np.int64],
     xs: NDArray[np.int64],
@@ -45,7 +45,9 @@ def two_pass_sums(
     Parameters
     ----------
     raw : ndarray of shape (channels, rows + h - 1, columns + w - 1), int64 or float64
-        Image greys less `offset`.
+        Image greys; whole numbers come less an offset.
+    firsts : ndarray of shape (channels, n)
+        Image greys of the first pixels of windows, in the order of `ys`.
     starts, ys, xs, channel_of_slice
         The places of `Slices`.
     window_ys, window_xs : ndarray of shape (n,)
@@ -92,7 +94,7 @@ def two_pass_sums(
                     total += grey * grey
                 sums[k, i] = part
                 k += 1
-            means[c, i] = 2 * (0.5 * first + 0.5 * mean / scale) + offset
+            means[c, i] = 2 * (0.5 * firsts[c, i] + 0.5 * mean / scale)
         squares[i] = total
         unit[i] = scale
 
@@ -100,7 +102,7 @@ def two_pass_sums(
 @jit
 def two_pass_products(
     raw: NDArray[Any],
-    offset: float,
+    firsts: NDArray[np.float64],
     centred: NDArray[np.float64],
     ys: NDArray[np.int64],
     xs: NDArray[np.int64],
@@ -118,7 +120,7 @@ def two_pass_products(
 
     Parameters
     ----------
-    raw, offset, window_ys, window_xs, means, squares, unit
+    raw, firsts, window_ys, window_xs, means, squares, unit
         As for `two_pass_sums`.
     centred : ndarray of shape (channels, pixels)
         Greys of the template that count, less their means.
@@ -163,8 +165,7 @@ def two_pass_products(
                 line[p] -= mean
                 total += line[p] * line[p]
                 product += line[p] * pattern[p]
-            first = raw[c, top + ys[0], left + xs[0]]
-            means[c, i] = 2 * (0.5 * first + 0.5 * mean / (scale * factor)) + offset
+            means[c, i] = 2 * (0.5 * firsts[c, i] + 0.5 * mean / (scale * factor))
         squares[i] = total
         products[i] = product
         unit[i] = scale * factor

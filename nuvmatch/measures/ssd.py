@@ -20,6 +20,13 @@ from .units import Greys, common_unit, unit_of
 # their number.
 _ROUNDING, _PIXELS_OF_ROUNDING = 1e-14, 1e4
 
+# At the ends of the float range sums would overflow, or lose digits: greys of such scales come
+# times so much.
+_HUGE, _ROOM_ABOVE = 2.0**-900, 2.0**-64
+_TINY, _ROOM_BELOW = 2.0**900, 2.0**64
+
+_SMALLEST = 1e-307  # has an inverse
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SSD(Settings):
@@ -52,21 +59,29 @@ class SSDScorer(Scorer):
 
     def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
-        score = partial(self._score, common_unit(image, self._greys, "SSD"))
+        score = self._with(image, common_unit(image, self._greys, "SSD"))
         for_each_product(image, self._pattern, score, out, n_threads)
 
     def score_in(self, image: Image) -> ProductScore:
         """Return what scores windows of an image, whatever the units are."""
-        return partial(self._score, unit_of(image, self._greys) or 1.0)
+        return self._with(image, unit_of(image, self._greys) or 1.0)
 
-    def _score(self, unit: float, tile: TileProducts) -> NDArray[np.float64]:
-        """Score a tile; greys of the image come times the unit."""
+    def _with(self, image: Image, unit: float) -> ProductScore:
+        """Return what scores windows of an image whose greys come times the unit."""
+        scale = self._pattern.scale
+        room = _ROOM_BELOW if scale > _TINY else 1.0
+        room *= _ROOM_ABOVE if min(scale, image.scale) < _HUGE else 1.0
+        return partial(self._score, unit * room, room)
+
+    def _score(self, unit: float, room: float, tile: TileProducts) -> NDArray[np.float64]:
+        """Score a tile; greys of the image come times `unit`, those of the template `room`."""
         pattern, d = self._pattern, self._pixels
-        means = pattern.means / pattern.scale + self._base
+        scale = pattern.scale / room
+        means = (pattern.means / pattern.scale + self._base) * room
         own = float(np.sqrt(pattern.squares))
         more = max(1.0, float(np.sqrt(pattern.centred.size / _PIXELS_OF_ROUNDING)))
         rounding = more * tile.rounding
-        shifts = more * _ROUNDING * abs(means) + rounding * own / pattern.scale / np.sqrt(d)
+        shifts = more * _ROUNDING * abs(means) + rounding * own / scale / np.sqrt(d)
         scores = tile.empty_scores()
         score_ssd(
             tile.means,
@@ -77,7 +92,7 @@ class SSDScorer(Scorer):
             unit,
             means,
             own,
-            pattern.scale,
+            scale,
             float(d),
             rounding,
             shifts,
@@ -145,7 +160,7 @@ def score_ssd(
                 level = abs(of_channel[x] * unit)
                 largest[x] = level if level > largest[x] else largest[x]
         for x in range(columns):
-            own_unit = 0.0 if largest[x] == 0 else 1 / largest[x]
+            own_unit = 1 / max(largest[x], _SMALLEST)
             factor, template = factors[x] * own_unit, deviation * own_unit
             slope = products[x] * share * factor - template
             slope = 0.0 if abs(slope) <= rounding * template else slope

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import nuvmatch
-from nuvmatch.engine import Tile, prepare, unit_scale
+from nuvmatch.engine import Seen, Tile, prepare, unit_scale
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,18 @@ def test_wide_integers_are_exact_where_their_range_allows(low, high, form):
 def test_a_masked_out_pixel_does_not_widen_the_range():
     image = np.array([[[-(2**62), 0], [1, 2]]])
     assert prepare(image, image[0] > -9, 4).form is np.int32
+
+
+@pytest.mark.parametrize("grey", [np.nan, np.inf])
+def test_what_is_not_finite_is_found_far_down_a_large_masked_image(grey):
+    """Which is looked at some rows at a time."""
+    planes, bad = np.ones((1, 1100, 1000), np.float32), np.zeros((1100, 1000), bool)
+    planes[0, 1090, 30], bad[0, 0] = grey, True
+    image, seen = prepare(planes, ~bad, 4), Seen.of(planes, bad, (0, 0), [])
+    bad[1090, 30] = True
+    assert_array_equal(image.bad, bad)
+    assert image.grey_range == seen.ends == (1, 1)
+    assert not seen.finite
 
 
 def test_a_window_too_large_for_exact_floats_takes_a_wider_form():

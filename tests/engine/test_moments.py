@@ -66,6 +66,23 @@ def test_means_and_scatter_of_a_tile_are_those_of_the_loops(dtype, masked, rng):
         assert scatter[y, x] / unit[y, x] ** 2 == pytest.approx(expected, rel=1e-12, abs=0)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "far"), [(np.int64, -(2**63)), (np.int64, 2**63 - 1), (np.uint64, 2**64 - 1)]
+)
+@pytest.mark.parametrize("corner", [(0, 0), (2, 3)])
+def test_one_grey_far_away_costs_the_others_no_digits(dtype, far, corner, rng):
+    """In the same tile or in another; floats would round greys less the image's middle."""
+    pixels, mask = rng.integers(0, 3000, (15, 18)).astype(dtype), rng.random((4, 5)) < 0.7
+    pixels[8:13, 9:17], pixels[0, 0] = 7, far
+    image, (y, x) = prepare(pixels[None], None, 20), corner
+    means, scatter, unit = exact_moments(image, Slices.of_mask(mask, 1), Tile(y, 11, x, 14))
+    for row, col in np.ndindex(11 - y, 14 - x):
+        window = pixels[y + row : y + row + 4, x + col : x + col + 5].astype(float)
+        assert means[0, row, col] == pytest.approx(window[mask].mean(), rel=1e-14)
+        expected = naive.scatter(window, mask)
+        assert scatter[row, col] / unit[row, col] ** 2 == pytest.approx(expected, rel=1e-12, abs=0)
+
+
 @pytest.mark.parametrize("bits", [8, 16])
 def test_squares_outside_a_mask_are_taken_exactly(bits, rng):
     pixels = rng.integers(0, 2**bits, (30, 200)).astype(np.uint16 if bits == 16 else np.uint8)

@@ -1,5 +1,8 @@
 """The plan takes the cheaper way, and a search only where it is worth its time."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from patterns import smooth_labels
@@ -81,6 +84,24 @@ def test_only_few_correlators_are_kept():
         programs.mask_correlator((side, side))
         assert len(programs._correlators) <= _CORRELATORS_KEPT
     assert programs.mask_correlator((1, 1)) is not first
+
+
+def test_threads_may_make_and_drop_correlators_at_once():
+    programs = Programs(Slices(np.array([[[0, 1], [1, -1]]])))
+
+    def make_many(thread):
+        for i in range(10_000):
+            programs.keep_correlator((thread, i), object)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(make_many, range(8)))
+    finally:
+        sys.setswitchinterval(interval)
+    programs.keep_correlator("last", object)
+    assert len(programs._correlators) == _CORRELATORS_KEPT
 
 
 def test_tiles_of_nearly_one_size_share_a_correlator():

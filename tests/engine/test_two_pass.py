@@ -19,11 +19,11 @@ EXTREMES = {
 }
 
 
-def sums_of(raw, slices, ys, xs, offset=0.0):
+def sums_of(raw, slices, ys, xs, firsts):
     """Sums, squares, units and means of the windows at the given places."""
     sums, means = np.zeros((slices.counts.size, ys.size)), np.zeros((slices.channels, ys.size))
     squares, unit = np.zeros((2, ys.size))
-    two_pass_sums(raw, offset, *slices.places, ys, xs, sums, squares, unit, means)
+    two_pass_sums(raw, firsts, *slices.places, ys, xs, sums, squares, unit, means)
     return sums, squares, unit, means
 
 
@@ -31,7 +31,8 @@ def sums_of(raw, slices, ys, xs, offset=0.0):
 def test_nothing_is_lost_at_the_ends_of_the_range(kind):
     raw = EXTREMES[kind].reshape(1, 2, 2)
     slices, here = Slices(np.array([[[0, 0], [1, 1]]])), np.zeros(1, np.int64)
-    sums, squares, unit, means = sums_of(raw, slices, here, here, 7.0)
+    firsts = np.array([[float(raw[0, 0, 0]) + 7]])
+    sums, squares, unit, means = sums_of(raw, slices, here, here, firsts)
     exact = [Fraction(grey.item()) for grey in raw.ravel()]
     mean = sum(exact) / 4
     centred = [grey - mean for grey in exact]
@@ -45,7 +46,7 @@ def test_nothing_is_lost_at_the_ends_of_the_range(kind):
     ys, xs = np.nonzero(np.ones((2, 2)))
     means[:], (squares, products, residuals, own_unit) = 0, np.zeros((4, 1))
     rest = means, squares, products, residuals, own_unit
-    two_pass_products(raw, 7.0, template, ys, xs, here, here, *rest)
+    two_pass_products(raw, firsts, template, ys, xs, here, here, *rest)
     scale = Fraction(own_unit[0])
     assert_allclose(squares[0], float(sum(grey**2 for grey in centred) * scale**2))
     assert_allclose(means[0, 0], float(mean + 7))
@@ -63,12 +64,16 @@ def test_sums_and_products_of_named_windows_are_those_of_the_loops(dtype, rng):
     labels = random_labels(rng, (4, 5))
     mask, template = labels >= 0, rng.random((4, 5))
     ys, xs = np.array([0, 3, 5]), np.array([6, 2, 0])
-    sums, squares, unit, means = sums_of(plane[None], Slices(labels[None]), ys, xs)
+    slices = Slices(labels[None])
+    firsts = plane[None, ys + slices.places[1][0], xs + slices.places[2][0]].astype(float)
+    sums, squares, unit, means = sums_of(plane[None], slices, ys, xs, firsts)
     assert_allclose(sums / unit, naive.slice_sums(plane, labels)[:, ys, xs], atol=1e-10)
     products, residuals, own_squares, own_unit = np.zeros((4, 3))
     centred, own_means = (template - template[mask].mean())[mask][None], np.zeros((1, 3))
     rest = own_means, own_squares, products, residuals, own_unit
-    two_pass_products(plane[None], 0.0, centred, *np.nonzero(mask), ys, xs, *rest)
+    own = np.nonzero(mask)
+    firsts = plane[None, ys + own[0][0], xs + own[1][0]].astype(float)
+    two_pass_products(plane[None], firsts, centred, *own, ys, xs, *rest)
     assert_allclose(own_means, means)
     assert_allclose(own_squares / own_unit**2, squares / unit**2)
     for i, (y, x) in enumerate(zip(ys, xs, strict=True)):

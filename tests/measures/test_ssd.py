@@ -69,6 +69,17 @@ def test_scores_of_what_is_almost_a_copy_keep_their_digits(step, rng):
     assert nuvmatch.score(far, template + 1e3, "ssd") == pytest.approx(expected, rel=0.01, abs=0)
 
 
+@pytest.mark.parametrize(("power", "accuracy"), [(-1074, 1e-2), (-1050, 1e-9), (1016, 1e-12)])
+def test_greys_at_the_ends_of_the_float_range_are_scored(power, accuracy, rng):
+    counts = rng.integers(-100, 156, (20, 21)).astype(float)
+    image = np.ldexp(counts, power)
+    image[0, 0] = np.nan
+    scores = nuvmatch.score_map(image, image[4:11, 5:13], "ssd", fill_value=np.nan)
+    expected = naive.ssd_map(counts, counts[4:11, 5:13])
+    expected[0, 0] = np.nan
+    assert_allclose(scores, expected, atol=accuracy)
+
+
 TYPES = {
     "uint8": lambda counts: counts.astype(np.uint8),
     "uint16": lambda counts: (257 * counts).astype(np.uint16),
