@@ -1,5 +1,7 @@
 """Families of tone curves: their laws, their names, what they refuse."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -187,6 +189,10 @@ def test_what_is_no_family_or_no_number_is_refused_at_once(make):
         make()
 
 
-def test_pairs_have_a_short_name():
-    pairs = tones.FromPairs([(np.arange(9.0), np.arange(9.0))] * 2)
-    assert str(pairs) == "tones.FromPairs(<2 pairs>)"
+def test_pairs_have_a_short_name_of_their_own():
+    greys = np.arange(9.0)
+    pairs, same, other = (
+        tones.FromPairs([(greys, greys), (greys, last)]) for last in (greys, greys + 0, greys**2)
+    )
+    assert re.fullmatch(r"tones\.FromPairs\(<2 pairs, [0-9a-f]{8}>\)", str(pairs))
+    assert str(pairs) == str(same) != str(other)
