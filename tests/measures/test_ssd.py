@@ -115,3 +115,16 @@ def test_units_that_nothing_tells_are_an_error(rng):
         nuvmatch.score_map(floats, counts[4:9, 3:8], "ssd")
     with pytest.raises(ValueError, match="convert them to one type"):
         nuvmatch.score_map(counts, floats[4:9, 3:8], "ssd")
+
+
+@pytest.mark.parametrize("kind", [int, np.int16])
+def test_whole_numbers_of_no_known_white_are_no_shares_of_it(kind, rng):
+    counts = rng.integers(0, 256, (20, 21))
+    whole, shares = counts.astype(kind), counts / 255
+    for image, template in ((whole, shares), (shares, whole)):
+        ranges = f"{image.dtype} from 0 to .* {template.dtype} from .* SSD compares greys"
+        with pytest.raises(ValueError, match=ranges):
+            nuvmatch.score_map(image, template[4:9, 3:8], "ssd")
+    assert (nuvmatch.score_map(0 * shares, whole[4:9, 3:8], "ssd") == 1).all()  # in any unit
+    masks = counts > 99
+    assert nuvmatch.score_map(masks.astype(kind), masks[4:9, 3:8] / 1, "ssd")[4, 3] == 0
