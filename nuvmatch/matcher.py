@@ -18,7 +18,7 @@ from .engine import Image, Survey, available_cpus, prepare, replace_nan
 from .finding import NO_PEAKS, PRECISE, Chance, Fraction, Null, PeakRule, Peaks, fraction_at
 from .measures import NUV, FlatTemplateError, Measure, MeasureLike, Template
 from .measures.bands import Bands, ScoreMap, Sought, Source
-from .measures.base import ask
+from .measures.base import ask, scorer_of
 from .measures.named import as_measure, name_of
 from .measures.near_ties import NearTies
 from .measures.panel import Panel
@@ -103,7 +103,7 @@ class Matcher:
         self._nodata = _checks.as_nodata(nodata)
         self._template = Template.of(template, mask, self._nodata)
         try:
-            self._scorer = self.measure.prepare(self._template)
+            self._scorer = scorer_of(self.measure, self._template)
         except FlatTemplateError:
             if self._template.by_alpha is None:
                 raise
@@ -112,12 +112,7 @@ class Matcher:
                 'is inverted where the ground is brighter ("ncc2" finds it there, "ncc" does not)'
             )
             self._template = self._template.by_alpha
-            self._scorer = self.measure.prepare(self._template)
-        if not callable(getattr(self._scorer, "fill", None)):
-            raise TypeError(
-                f"{self.measure} has prepared {self._scorer!r}; it must be a scorer, with "
-                "fill(image, out, n_threads)"
-            )
+            self._scorer = scorer_of(self.measure, self._template)
         self.shape = self._template.shape
         self.bins = getattr(self._scorer, "bins", ())
         self._name = name_of(self.measure)

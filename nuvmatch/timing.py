@@ -122,7 +122,8 @@ def speed_here(
     image = _scene()
     found = {}
     for side in sides:
-        template = image[360 : 360 + side, 960 : 960 + side].copy()
+        top, left = min(360, HD[0] - side), min(960, HD[1] - side)  # as large as asked for
+        template = image[top : top + side, left : left + side].copy()
         calls = {BASE: opencv(image, template)}
         for measure in map(as_measure, measures):
             matcher = Matcher(template, measure)

@@ -374,7 +374,7 @@ def test_the_table_becomes_a_dataframe():
             [(IMAGE, lambda levels, rng: levels[:3])],
             ["nuv"],
             {},
-            rf"\(1, 3\); 1 over {np.unique(IMAGE).size} lev",
+            rf"\(3,\); over {np.unique(IMAGE).size} lev",
         ),
         ([(IMAGE, lambda levels, rng: levels * np.nan)], ["nuv"], {}, "curves with NaN"),
         ([(IMAGE, lambda levels, rng: None)], ["nuv"], {}, "a curve of tones is None"),

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from patterns import noise_scene
 
 import nuvmatch
-from nuvmatch import MI, NUV, Matcher, WindowToPattern
+from nuvmatch import MI, NUV, Matcher, WindowToPattern, score_map, tones
 
 IMAGE = np.random.default_rng(1).integers(0, 256, (30, 34)).astype(np.uint8)
 TEMPLATE = IMAGE[10:17, 12:20]
@@ -481,3 +481,20 @@ def test_what_chance_shows_is_of_one_template_and_measure_to_the_last_digit():
     high = Matcher(template + base, "ssd").calibrate(image + base)
     with pytest.raises(ValueError, match="null is of another template"):
         Matcher(template + 2 * base, "ssd").locate(image + 2 * base, null=high)
+
+
+def test_what_chance_shows_is_of_one_range_of_greys_and_of_the_tones_learnt():
+    """Which of these are black and white decides where a template is cut."""
+    image = np.random.default_rng(0).integers(0, 256, (60, 60), dtype=np.uint8)
+    template = image[10:24, 10:24] // 2
+    null = Matcher(template).calibrate(image)
+    assert np.any(score_map(image, template) != score_map(image, template.astype(float)))
+    with pytest.raises(
+        ValueError, match="null is of another template of this shape, of another type"
+    ):
+        Matcher(template.astype(float)).locate(image, null=null)
+    Matcher(template.astype(np.uint16)).locate(image, null=null)
+    pairs = [tones.FromPairs([(image, shown)]) for shown in (image, 255 - image // 2)]
+    one, other = (Matcher(template, nuvmatch.NUV(tones=of)) for of in pairs)
+    with pytest.raises(ValueError, match="null is of"):
+        other.locate(image, null=one.calibrate(image))

@@ -48,6 +48,15 @@ def test_maps_and_places_are_timed_by_each_measure(monkeypatch):
     assert all(cell["milliseconds"] > 0 for cell in found["9 x 9"].values())
 
 
+def test_templates_are_as_large_as_asked_for(monkeypatch):
+    monkeypatch.setattr(timing, "HD", (400, 1000))
+    monkeypatch.setattr(timing, "measure_rounds", lambda calls, rounds: {timing.BASE: [1, 1]})
+    seen = []
+    monkeypatch.setattr(timing, "opencv", lambda image, template: seen.append(template.shape))
+    timing.speed_here([], [2, 41, 400], 2)
+    assert seen == [(2, 2), (41, 41), (400, 400)]
+
+
 def test_the_table_has_times_and_ratios(monkeypatch, capsys):
     monkeypatch.setattr(cli.benching, "speed", lambda *asked: FOUND)
     assert cli.main(["bench"]) == 0

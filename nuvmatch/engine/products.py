@@ -303,11 +303,10 @@ def _tile_products(
     if whole or (not doubtful and moments.inexact is None):
         return TileProducts(moments.tile, *each, _SLOPES, moments.levels)
     squares, residuals = (part[:, :columns] for part in (moments.scatter, residuals))
-    lost = squares < least
+    lost, flat, line = squares < least, squares == 0, residuals == 0
     if moments.inexact is not None:
         lost |= moments.inexact
-    line = residuals == 0
-    flat = squares == 0
+        flat &= ~moments.inexact  # it may be rounding that leaves nothing, or the mask
     again, line = lost & ~flat, line & ~flat
     pixels = moments.patch[0, :, :width].size
     if np.count_nonzero(line) <= _PATCHES_READ_AGAIN * pixels / slices.pixels:

@@ -202,8 +202,8 @@ class Null:
             )
         if template is not None and self.template not in (None, template):
             raise ValueError(
-                "null is of another template of this shape, of another mask, or of other poses; "
-                "Matcher.calibrate makes one that fits"
+                "null is of another template of this shape, of another type or mask, or of other "
+                "poses; Matcher.calibrate makes one that fits"
             )
         others = measure is not None and self.measure not in (None, measure)
         if others or len(self.parts) != parts:

@@ -11,7 +11,7 @@ from ..engine import Image
 from ..finding import Chance
 from ..results import ToneCurve
 from .bands import Bands
-from .base import Measure, Scorer, ask_all
+from .base import Measure, Scorer, ask_all, scorer_of
 from .joining import AGREE
 from .mutual_information import MI
 from .named import as_measure, name_of
@@ -105,7 +105,7 @@ class AutoScorer(Scorer):
     """
 
     def __init__(self, measures: tuple[Measure, ...], template: Template, name: str) -> None:
-        scorers = [measure.prepare(template) for measure in measures]
+        scorers = [scorer_of(measure, template) for measure in measures]
         self.panel = Panel(measures, scorers, template, name)
         self.bins = next(filter(None, (getattr(one, "bins", ()) for one in scorers)), ())
 

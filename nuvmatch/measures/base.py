@@ -58,6 +58,17 @@ class Scorer(Protocol):
         return None
 
 
+def scorer_of(measure: Measure, template: Template) -> Scorer:
+    """Make a measure ready for a template; refuse what cannot fill a map, with a TypeError."""
+    scorer = measure.prepare(template)
+    if not callable(getattr(scorer, "fill", None)):
+        raise TypeError(
+            f"{measure} has prepared {scorer!r}; it must be a scorer, with "
+            "fill(image, out, n_threads)"
+        )
+    return scorer
+
+
 def ask(scorer: Scorer, name: str, window: NDArray[Any]) -> Any:
     """Ask a scorer for what it may be able to tell of a window: None if it is not."""
     answer = getattr(scorer, name, None)

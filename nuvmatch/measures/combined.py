@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..engine import Image
 from ..results import ToneCurve
 from .auto import Auto
-from .base import Measure, Scorer, ask_all
+from .base import Measure, Scorer, ask_all, scorer_of
 from .named import as_measure
 from .template import Template
 
@@ -46,7 +46,7 @@ class Combined:
 
     def prepare(self, template: Template) -> CombinedScorer:
         """Make all of them ready."""
-        return CombinedScorer([part.prepare(template) for part in self.measures], self._choose)
+        return CombinedScorer([scorer_of(part, template) for part in self.measures], self._choose)
 
 
 class Lowest(Combined):

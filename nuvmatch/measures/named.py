@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any, Literal
 
 from .base import Measure
@@ -57,7 +58,8 @@ def name_of(measure: Measure) -> str:
     kind = type(measure)
     if kind.__repr__ is object.__repr__ and kind.__str__ is object.__str__:
         return kind.__name__  # not where it is in memory
-    written = str(measure)  # with what curves are learnt from this can be megabytes
+    # With what curves are learnt from this can be megabytes. Addresses are of this process alone.
+    written = re.sub(" at 0x[0-9A-Fa-f]+", "", str(measure))
     if len(written) > _LENGTH:  # others begin so as well
         told = hashlib.blake2b(written.encode(), digest_size=4).hexdigest()
         written = f"{written[:_LENGTH]}..{told}"

@@ -40,7 +40,8 @@ class SSD(Settings):
     ------
     ValueError
         By what searches, if one of the two has floats that are neither shares of white, nor
-        about as large as the other's type allows.
+        about as large as the other's type allows; or shares, and the other whole numbers of a
+        type that tells no white.
     """
 
     def prepare(self, template: Template) -> SSDScorer:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from ..engine import Lattice, find_lattice, unit_scale
+from ..tones.ranges import full_scale, sensor_range
 
 
 class FlatTemplateError(ValueError):
@@ -136,9 +137,11 @@ class Template:
 
     @cached_property
     def digest(self) -> str:
-        """What tells it from other templates."""
-        parts = b"".join(part.tobytes() for part in (self.greys, self.mask))
-        return hashlib.blake2b(parts + str(self.base or "").encode(), digest_size=8).hexdigest()
+        """What tells it from other templates, and from the same greys between other ends."""
+        kind, low, high = self.planes.dtype, float(self.inside.min()), float(self.inside.max())
+        told = self.base, sensor_range(self.inside, kind, None), full_scale(kind, low, high)
+        parts = (self.greys.tobytes(), self.mask.tobytes(), str(told).encode())
+        return hashlib.blake2b(b"".join(parts), digest_size=8).hexdigest()
 
     @property
     def flat(self) -> bool:

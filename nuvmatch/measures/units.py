@@ -38,7 +38,7 @@ def unit_of(image: Image, template: Greys) -> float | None:
 
     Of equal types, of floats on both sides, and where one has whole numbers that are no
     camera's, greys are what they are: 1. Else black and white of both decide. None, if these
-    are not to be told.
+    are not to be told, as of such whole numbers beside shares of white.
     """
     kind = image.planes.dtype
     if kind == template.dtype or kind.kind == template.dtype.kind == "f":
@@ -49,9 +49,12 @@ def unit_of(image: Image, template: Greys) -> float | None:
         # Nothing but 0 and 1 on both sides are masks, of whatever type.
         masks = template.high <= 1 and image.whole.extremes[1] <= 1
         return 1.0 if masks else of_template / white
-    unknown, known = (found, template) if white is None else (template, found)
-    if unknown.dtype.kind != "f" or (white is None and of_template is None):
+    if white is None and of_template is None:
         return 1.0
+    unknown, known = (found, template) if white is None else (template, found)
+    if unknown.dtype.kind != "f":
+        shares = 1.0 in (white, of_template) and (known.low, known.high) != (0, 0)
+        return None if shares and max(-unknown.low, unknown.high) > 1 else 1.0
     # Floats that may well hold the greys of the other type, resampled or brightened.
     most = 1.0 if known.dtype == np.bool_ else float(np.iinfo(known.dtype).max)
     return 1.0 if -most / 8 <= unknown.low and unknown.high <= 2 * most else None

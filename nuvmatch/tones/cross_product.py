@@ -82,5 +82,5 @@ def sample_curves(
     spread = np.sqrt((centred**2 * weights).sum(axis=1))
     seen = spread > 1e-12 * largest[:, 0]
     if not seen.any():
-        raise ValueError(f"all curves of {family!r} are flat on the template's levels")
+        raise ValueError(f"all curves of {family} are flat on the template's levels")
     return Curves(centred[seen] / spread[seen, np.newaxis])

@@ -4,9 +4,10 @@ A family has ``sample(levels, n, rng)``, which draws n curves and returns their 
 given levels as an array of shape (n, d_τ). Levels are scaled to [0, 1] by the sensor's range.
 """
 
+import hashlib
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -54,8 +55,16 @@ class FromFunction(_Family):
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
         rng = np.random.default_rng(rng)
-        curves = [as_greys(self.function(levels, rng), "a curve of tones") for _ in range(n)]
-        return np.array(curves, np.float64)
+        curves = np.empty((n, len(levels)))
+        for curve in curves:
+            drawn = as_greys(self.function(levels, rng), "a curve of tones")
+            if drawn.shape != curve.shape:
+                raise ValueError(
+                    f"a curve of tones has shape {drawn.shape}; over {len(levels)} levels it must "
+                    f"have {curve.shape}"
+                )
+            curve[:] = drawn
+        return curves
 
 
 def as_family(family: Any) -> Family:
@@ -86,7 +95,7 @@ def draw_curves(family: Any, levels: NDArray[np.float64], n: int, rng: Seed) -> 
             f"must have {(n, len(levels))}"
         )
     if not np.isfinite(curves).all():
-        raise ValueError(f"{family!r} has curves with NaN or infinity; they must be finite")
+        raise ValueError(f"{family} has curves with NaN or infinity; they must be finite")
     return curves
 
 
@@ -114,7 +123,8 @@ class Gamma(_Family):
 
     def __post_init__(self) -> None:
         self._set(low=as_number(self.low, "low", np.finfo(float).tiny))
-        self._set(high=as_number(self.high, "high", self.low), log=as_flag(self.log, "log"))
+        self._set(high=as_number(self.high, "high", self.low, np.finfo(float).max))
+        self._set(log=as_flag(self.log, "log"))
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
@@ -216,13 +226,14 @@ class Smooth(_Family):
     Parameters
     ----------
     length : float
-        Over which share of the range a curve keeps its course.
+        Over which share of the range a curve keeps its course, from 0.01 to 10: beyond 1 all
+        are about the same, and beyond 10 none is left.
     """
 
     length: float = 0.25
 
     def __post_init__(self) -> None:
-        self._set(length=as_number(self.length, "length", 0.01, np.finfo(float).max))
+        self._set(length=as_number(self.length, "length", 0.01, 10))
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
@@ -263,6 +274,8 @@ class Mixture(_Family):
     weights: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.families, Iterable):
+            raise TypeError(f"families is {self.families}; it must be a sequence of families")
         if not self.families:
             raise ValueError("families is empty; a mixture is of at least one")
         self._set(families=tuple(map(as_family, self.families)))
@@ -284,10 +297,11 @@ class Mixture(_Family):
         weights = np.ones(len(self.families)) if self.weights is None else np.array(self.weights)
         # Shares as exact as n allows, so that no family is missed by chance.
         ends = np.rint(n * np.cumsum(weights) / weights.sum()).astype(int)
-        numbers = np.diff(ends, prepend=0)
-        return np.concatenate(
-            [f.sample(levels, k, rng) for f, k in zip(self.families, numbers, strict=True)]
-        )
+        curves = np.empty((n, len(levels)))
+        for family, start, end in zip(self.families, [0, *ends[:-1]], ends, strict=True):
+            if end > start:
+                curves[start:end] = draw_curves(family, levels, end - start, rng)
+        return curves
 
 
 @dataclass(frozen=True, repr=False)
@@ -308,13 +322,18 @@ class Gaussian(_Family):
     def __post_init__(self) -> None:
         covariance = as_greys(self.covariance, "covariance").astype(np.float64)
         size = np.size(self.mean)
-        if covariance.shape != (size, size) or np.ndim(self.mean) != 1:
+        if covariance.shape != (size, size) or np.ndim(self.mean) != 1 or size == 0:
             raise ValueError(
                 f"mean has shape {np.shape(self.mean)}, covariance {covariance.shape}; they must "
-                "be (d,) and (d, d)"
+                "be (d,) and (d, d), and not empty"
             )
         if not np.isfinite(covariance).all():
             raise ValueError("covariance holds NaN or infinity; it must be finite")
+        asymmetry = abs(covariance - covariance.T).max()
+        if asymmetry > 1e-9 * abs(covariance).max():
+            raise ValueError(
+                f"covariance is not symmetric: it differs from its transpose by {asymmetry:g}"
+            )
         eigenvalues, vectors = np.linalg.eigh(covariance)
         if eigenvalues[0] < -1e-9 * max(abs(eigenvalues[-1]), 1e-300):
             raise ValueError(
@@ -389,7 +408,13 @@ class FromPairs:
             raise ValueError("pairs is empty; there must be at least one pair of images")
         self._levels = as_integer(levels, "levels", 2)
         self._pairs = []
-        for i, (first, second) in enumerate(pairs):
+        for i, pair in enumerate(pairs):
+            try:
+                first, second = pair
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"pairs[{i}] is no pair of images; pairs is a sequence of (first, second)"
+                ) from None
             source, target = as_greys(first, f"pairs[{i}][0]"), as_greys(second, f"pairs[{i}][1]")
             if source.shape != target.shape or source.size == 0:
                 raise ValueError(
@@ -405,7 +430,8 @@ class FromPairs:
             self._pairs.append((place.astype(np.int64), shown))
 
     def __str__(self) -> str:
-        return f"tones.FromPairs(<{len(self._pairs)} pairs>)"
+        told = hashlib.blake2b(b"".join(self._content), digest_size=4).hexdigest()
+        return f"tones.FromPairs(<{len(self._pairs)} pairs, {told}>)"
 
     def __repr__(self) -> str:
         """Write what is kept of the images: a level and a grey for each pixel."""
@@ -422,9 +448,9 @@ class FromPairs:
         return hash(self._content)
 
     @property
-    def _content(self) -> tuple[Any, ...]:
-        pixels = ((place.tobytes(), target.tobytes()) for place, target in self._pairs)
-        return self._levels, *pixels
+    def _content(self) -> tuple[bytes, ...]:
+        pixels = (place.tobytes() + target.tobytes() for place, target in self._pairs)
+        return str(self._levels).encode(), *pixels
 
     def sample(self, levels: NDArray[np.float64], n: int, rng: Seed) -> Curve:
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
@@ -432,7 +458,9 @@ class FromPairs:
         curves = np.empty((n, len(levels)))
         for curve in curves:
             place, target = self._pairs[rng.integers(len(self._pairs))]
-            half = rng.random(place.size) < 0.5 if place.size > 1 else np.ones(1, np.bool_)
+            half = rng.random(place.size) < 0.5
+            if not half.any():  # of few pixels
+                half[:] = True
             counts = np.bincount(place[half], minlength=self._levels)
             sums = np.bincount(place[half], target[half], minlength=self._levels)
             occurs = np.flatnonzero(counts)

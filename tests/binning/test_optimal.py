@@ -61,11 +61,12 @@ def test_one_table_has_the_optimum_for_every_number_of_bins(seed, most):
     cross = random_cross(rng, levels.levels.size)
     form = levels.form(cross)
     objectives, _ = best_partitions(form, min(most, levels.levels.size))
+    one_bin, _ = naive.best_objective(values, cross, 1)
     for bins, objective in enumerate(objectives, 1):
         alone, _ = best_partitions(form, bins)
         assert objective == alone[-1]
         expected, _ = naive.best_objective(values, cross, bins)
-        assert_allclose(objective, expected, rtol=1e-9, atol=1e-9)
+        assert_allclose(objective - objectives[0], expected - one_bin, rtol=1e-9, atol=1e-9)
 
 
 @given(seeds, st.integers(1, 9))
@@ -99,6 +100,19 @@ def test_kmeans_is_the_special_case_of_tau_tau(bins, rng):
         explained = binning.objective(values, cut.labels)
         assert_allclose((values**2).sum() - explained, cost, rtol=1e-9)
     assert_array_equal(by_default.labels, binning.kmeans(values, bins).labels)
+
+
+@pytest.mark.parametrize("offset", [0, 1e3, 1e6, 1e7])
+def test_an_offset_of_curves_costs_no_digits(offset, rng):
+    """Nor does it change bins: the shift of a curve explains the same in all partitions."""
+    values = np.round(rng.random(400) * 50)
+    theirs = np.array(kmeans1d.cluster(values, 6).clusters)
+    cost = sum(naive.squares(values[theirs == j]) for j in range(6))
+    taus = np.unique(values) + offset
+    for cross in (np.outer(taus, taus), Curves(taus[np.newaxis])):
+        cut = binning.optimal(values + offset, 6, cross=cross)
+        within = sum(naive.squares(values[cut.labels == j]) for j in range(6))
+        assert within == pytest.approx(cost, rel=1e-9)
 
 
 @given(seeds, st.integers(1, 6))

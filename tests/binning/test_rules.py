@@ -55,6 +55,13 @@ def test_the_automatic_number_separates_most_whatever_the_noise(sigma, rng):
     assert binning.number_of_bins(values, "auto", cross=cross) == np.argmax(separations) + 2
 
 
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e8])
+def test_the_automatic_number_is_that_of_levels_without_their_offset(offset, rng):
+    values = rng.random(400)
+    number = binning.number_of_bins(values, "auto")
+    assert binning.number_of_bins(values + offset, "auto") == number
+
+
 def test_the_automatic_number_of_few_levels_or_pixels():
     assert binning.number_of_bins([5, 5, 5], "auto") == 1
     assert binning.number_of_bins([0, 1] * 20, "auto") == 2

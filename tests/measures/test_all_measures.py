@@ -148,7 +148,7 @@ def test_a_perfect_match_is_zero(measure, dtype, rng):
 @pytest.mark.parametrize("grey", [0, 255, 1e6, -0.1])
 @pytest.mark.parametrize("masked", [False, True])
 def test_flat_windows_are_no_evidence(measure, grey, masked, rng):
-    pixels = max(1, grey) * rng.random((20, 25))  # or all are in one bin of the image
+    pixels = max(9, grey) * rng.random((20, 25))  # or all are in one bin of the image
     pixels[:12, :14] = grey
     template, mask = rng.integers(0, 9, (5, 6)), np.ones((5, 6), bool)
     mask[0, 0] = not masked
@@ -197,7 +197,7 @@ def test_where_nothing_is_evidence_nothing_is_located(measure, rng):
     matcher = nuvmatch.Matcher(rng.integers(0, 9, (4, 5)), measure)
     assert len(matcher.locate(image, threshold=np.inf)) == 0
     assert np.isnan(matcher.score_map(image, fill_value=np.nan)).all()
-    image[2:9, 3:9] = rng.random((7, 6))
+    image[2:9, 3:9] = 9 * rng.random((7, 6))
     best = matcher.locate(image)[0]
     assert 2 <= best.row <= 5
     assert 3 <= best.col <= 4

@@ -81,7 +81,7 @@ def test_windows_are_refused_by_the_gain_of_the_loops(model, channels, limits, r
 
 @pytest.mark.parametrize("scale", [1e-6, 1, 1e200])
 def test_gains_are_in_greys_of_the_image_over_greys_of_the_template(scale, buttons):
-    image, template = buttons
+    image, template = (greys.astype(float) for greys in buttons)
     measure = NUV(bins=4, gain=(0.25 * scale, 0.35 * scale))
     found = nuvmatch.locate(image * scale, template, measure, threshold=0.01)
     assert [(m.row, m.col) for m in found] == [(10, 37)]

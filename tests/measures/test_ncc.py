@@ -48,6 +48,23 @@ def test_flat_windows_and_flat_templates_say_nothing(rng):
         nuvmatch.Matcher(np.full((3, 4), 7), "ncc")
 
 
+@pytest.mark.parametrize(
+    ("dtype", "outlier"),
+    [(np.float32, np.finfo(np.float32).min), (float, 1e200), (np.int32, -(2**31))],
+)
+@pytest.mark.parametrize("contrast", [1, 30])
+def test_an_outlier_costs_no_window_beside_it(contrast, dtype, outlier, rng):
+    """As files of floats have where there is no data: about it, contrast rounds to 0."""
+    image = rng.normal(500, contrast, (40, 50)).astype(dtype)
+    image[0, :3] = outlier
+    template = image[20:28, 30:38]
+    expected = naive.ncc_map(image.astype(float), template.astype(float))
+    for measure, scores in (("ncc", expected), ("ncc2", 1 - (1 - expected) ** 2)):
+        found = nuvmatch.score_map(image, template, measure)
+        assert np.argwhere(found == 0).tolist() == [[20, 30]]
+        assert_allclose(found, scores, atol=1e-6)
+
+
 COPIES = {  # greys of noise in [0, 1]
     "bool": lambda noise: noise < 0.5,
     "uint8": lambda noise: (noise * 255).astype(np.uint8),

@@ -149,6 +149,25 @@ def test_a_measure_without_a_name_is_called_as_it_is_written_in_short(written, r
     assert nuvmatch.locate(image, template, measure)[0].measure == name
 
 
+class Own:
+    def prepare(self, template):
+        return NCC().prepare(template)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: NUV(tones=lambda levels, rng: levels),
+        lambda: Lowest("nuv", Own()),
+        lambda: Auto("nuv", Own()),
+        Own,
+    ],
+)
+def test_names_do_not_tell_where_what_has_no_repr_is_in_memory(make):
+    kept = [make(), make()]  # each where the other is not
+    assert name_of(kept[0]) == name_of(kept[1])
+
+
 @pytest.mark.parametrize(
     ("measure", "error", "message"),
     [

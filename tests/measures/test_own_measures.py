@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from patterns import SINGLE_TOLERANCE, all_windows, noise_scene
 
 import nuvmatch
-from nuvmatch import Highest, Lowest
+from nuvmatch import Auto, Highest, Lowest
 from nuvmatch.binning import kmeans
 
 
@@ -178,5 +178,6 @@ def test_what_cannot_fill_maps_is_no_scorer(rng):
         def prepare(self, template):
             return None
 
-    with pytest.raises(TypeError, match=r"prepared None.*fill"):
-        nuvmatch.Matcher(rng.integers(0, 9, (5, 6)), Nothing())
+    for measure in (Nothing(), Lowest("nuv", Nothing()), Auto("nuv", Highest(Nothing(), "ncc"))):
+        with pytest.raises(TypeError, match=r"Nothing object .* has prepared None.*fill"):
+            nuvmatch.Matcher(rng.integers(0, 9, (5, 6)), measure)

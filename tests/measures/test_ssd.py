@@ -28,6 +28,26 @@ def test_flat_windows_count_as_any_other():
     assert matcher.bins == ()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_windows_flat_under_the_mask_alone_have_the_grey_there(dtype, rng):
+    disc = np.hypot(*np.mgrid[-4:5, -4:5]) <= 4
+    image = (rng.integers(0, 200, (20, 30)) / 255).astype(dtype)
+    image[8:17, 12:21][disc] = 1
+    template = disc.astype(dtype)
+    scores = nuvmatch.score_map(image, template, "ssd", mask=disc)
+    assert np.argwhere(scores == 0).tolist() == [[8, 12]]
+    assert_allclose(scores, naive.ssd_map(image.astype(float), template, disc), atol=1e-6)
+
+
+def test_an_outlier_costs_no_window_beside_it(rng):
+    image = rng.normal(500, 30, (40, 50)).astype(np.float32)
+    image[0, :3] = np.finfo(np.float32).min
+    template = image[20:28, 30:38]
+    scores = nuvmatch.score_map(image, template, "ssd")
+    assert np.argwhere(scores == 0).tolist() == [[20, 30]]
+    assert_allclose(scores, naive.ssd_map(image.astype(float), template.astype(float)), atol=1e-6)
+
+
 @pytest.mark.parametrize(("window", "score"), [(1, 0), (-1, 1), (0, 1), (3, 4 / 10), (-3, 1)])
 def test_scores_of_multiples_by_hand(window, score, rng):
     template = rng.random((5, 6))
@@ -106,3 +126,16 @@ def test_units_that_nothing_tells_are_an_error(rng):
         nuvmatch.score_map(floats, counts[4:9, 3:8], "ssd")
     with pytest.raises(ValueError, match="convert them to one type"):
         nuvmatch.score_map(counts, floats[4:9, 3:8], "ssd")
+
+
+@pytest.mark.parametrize("kind", [int, np.int16])
+def test_whole_numbers_of_no_known_white_are_no_shares_of_it(kind, rng):
+    counts = rng.integers(0, 256, (20, 21))
+    whole, shares = counts.astype(kind), counts / 255
+    for image, template in ((whole, shares), (shares, whole)):
+        ranges = f"{image.dtype} from 0 to .* {template.dtype} from .* SSD compares greys"
+        with pytest.raises(ValueError, match=ranges):
+            nuvmatch.score_map(image, template[4:9, 3:8], "ssd")
+    assert (nuvmatch.score_map(0 * shares, whole[4:9, 3:8], "ssd") == 1).all()  # in any unit
+    masks = counts > 99
+    assert nuvmatch.score_map(masks.astype(kind), masks[4:9, 3:8] / 1, "ssd")[4, 3] == 0

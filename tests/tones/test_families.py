@@ -1,5 +1,7 @@
 """Families of tone curves: their laws, their names, what they refuse."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -27,7 +29,8 @@ def test_every_family_samples_curves_from_seed_or_generator(family):
     assert_array_equal(family.sample(LEVELS, 7, np.random.default_rng(3)), curves)
     assert not np.array_equal(family.sample(LEVELS, 7, 4), curves)
     assert isinstance(family, tones.Family)
-    assert family.sample(LEVELS, 1, 0).shape == (1, 21)
+    for n in (0, 1):
+        assert family.sample(LEVELS, n, 0).shape == (n, 21)
 
 
 WRITTEN = {name: family for name, family in ALL.items() if name != "function"}
@@ -105,6 +108,16 @@ def test_inverted_and_mixture_are_made_of_their_families():
     assert_allclose(curves[10:], [1 - LEVELS] * 30)
 
 
+def test_a_family_of_a_mixture_may_be_dealt_no_curve():
+    class Listed:
+        def sample(self, levels, n, rng):
+            return np.array([levels for _ in range(n)])
+
+    for none in (lambda levels, rng: levels, Listed()):
+        mixed = tones.Mixture([none, tones.Inverted(tones.Spherical(0))], [0, 1])
+        assert_allclose(mixed.sample(LEVELS, 3, 0), [1 - LEVELS] * 3)
+
+
 def test_gaussian_and_spherical_have_their_moments(rng):
     root = rng.standard_normal((3, 3))
     family = tones.Gaussian([1, 2, 3], root @ root.T)
@@ -120,6 +133,11 @@ def test_curves_are_learnt_from_pairs(rng):
     family = tones.FromPairs([(image, 1 - (image / 255) ** 2)])
     curves = family.sample(LEVELS, 5, 0)
     assert_allclose(curves, [1 - LEVELS**2] * 5, atol=0.02)
+    chart = np.array([0, 51, 255], np.uint8)
+    few = tones.FromPairs([(chart, chart / 255)]).sample(LEVELS, 500, 0)  # half may be none of it
+    for known in (chart[:1], chart[1:2], chart[2:], chart[:2], chart[::2], chart[1:], chart):
+        curve = np.interp(LEVELS, np.rint(known / 255 * 63) / 63, known / 255)
+        assert (abs(few - curve).max(axis=1) < 1e-9).any()
     shown = 1.0 - image
     shown[0, 0] = np.nan
     wide = tones.FromPairs([(image * 10.0, shown)], value_range=(0, 2550))
@@ -135,6 +153,13 @@ def test_curves_are_learnt_from_pairs(rng):
         (lambda: tones.Sigmoid(centre=3), TypeError, "centre is 3"),
         (lambda: tones.Monotone(0), ValueError, "pieces is 0"),
         (lambda: tones.Smooth(0), ValueError, "length is 0"),
+        (lambda: tones.Gamma(1, np.inf), ValueError, "high is inf"),
+        (lambda: tones.Smooth(20), ValueError, "length is 20"),
+        (lambda: tones.Mixture(tones.Gamma()), TypeError, "Gamma.*sequence of families"),
+        (lambda: tones.FromPairs([np.ones((3, 4))]), TypeError, r"pairs\[0\] is no pair"),
+        (lambda: tones.FromPairs([5]), TypeError, "is a sequence of"),
+        (lambda: tones.Gaussian([], np.zeros((0, 0))), ValueError, r"\(0, 0\).*not empty"),
+        (lambda: tones.Gaussian([0, 0], [[1, 0.9], [0, 1]]), ValueError, "not symmetric.* 0.9"),
         (lambda: tones.Mixture([]), ValueError, "families is empty"),
         (lambda: tones.Mixture([tones.Gamma()], [1, 2]), ValueError, "2 for 1 families"),
         (lambda: tones.Mixture([tones.Gamma()], [0]), ValueError, "all 0"),
@@ -187,6 +212,10 @@ def test_what_is_no_family_or_no_number_is_refused_at_once(make):
         make()
 
 
-def test_pairs_have_a_short_name():
-    pairs = tones.FromPairs([(np.arange(9.0), np.arange(9.0))] * 2)
-    assert str(pairs) == "tones.FromPairs(<2 pairs>)"
+def test_pairs_have_a_short_name_of_their_own():
+    greys = np.arange(9.0)
+    pairs, same, other = (
+        tones.FromPairs([(greys, greys), (greys, last)]) for last in (greys, greys + 0, greys**2)
+    )
+    assert re.fullmatch(r"tones\.FromPairs\(<2 pairs, [0-9a-f]{8}>\)", str(pairs))
+    assert str(pairs) == str(same) != str(other)
