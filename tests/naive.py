@@ -391,6 +391,20 @@ def blocks_left_open(image, labels, row, col, side=4):
     return np.sqrt(open_squares), within
 
 
+def blocks_apart(image, shape, one, other, side=4):
+    """Squares of differences of the sums of so many blocks of two windows, each (row, column)."""
+    squares = 0.0
+    for y, x in np.ndindex(*shape):
+        sums = [
+            image[row + side * y : row + side * (y + 1), col + side * x : col + side * (x + 1)]
+            .astype(float)
+            .sum(axis=(0, 1))
+            for row, col in (one, other)
+        ]
+        squares += float(((sums[0] - sums[1]) ** 2).sum())
+    return squares
+
+
 def covariance(window, template, mask):
     """Sum of products of deviations from the means."""
     w, t = inside(window, template, mask)

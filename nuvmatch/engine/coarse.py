@@ -28,7 +28,7 @@ BLOCK = 4  # pixels of a side
 # So many rows and columns before a corner are nearest to it, and so many behind; those that
 # follow the last corner belong to it.
 _BEFORE, _BEHIND = 1, 2
-_STRIP = 64  # rows of blocks are summed at a time
+_STRIP = 16  # rows of blocks are summed at a time
 
 _EXACT = 2.0**53  # whole numbers up to this are exact in double precision
 _ROUNDING = 1e-11  # share by which rounding may make bases explain too little
@@ -131,10 +131,16 @@ class Coarse:
         """
         found: list[Indices] = []
         steps = range(-_BEFORE, BLOCK)
+        # Up to what squared distance from a corner's blocks all windows are excluded.
+        open_squares = np.maximum(limit * corners.scatter - corners.within, 0)
+        room = np.maximum(corners.apart - BLOCK * np.sqrt(open_squares), 0)
+        excluded = np.where(corners.scatter > 0, room * room, np.inf)
 
         def task(step: tuple[int, int]) -> None:
             places = np.empty((2, most), np.int64)
-            number = open_beside(*corners, *step, *self._shape, limit, places)
+            number = open_beside(
+                corners.sums, excluded, *step, *self._shape, *corners.extent, places
+            )
             found.append(places[:, :number])
 
         run(task, [(down, across) for down in steps for across in steps], n_threads)
@@ -310,77 +316,72 @@ def _sum_blocks(
 
 @jit
 def open_beside(
-    extent: tuple[int, int],
     sums: NDArray[np.float32],
-    apart: NDArray[np.float64],
-    within: NDArray[np.float64],
-    scatter: NDArray[np.float64],
-    scatter_of_sums: NDArray[np.float64],
+    excluded: NDArray[np.float64],
     down: int,
     across: int,
     height: int,
     width: int,
-    limit: float,
+    rows: int,
+    columns: int,
     places: NDArray[np.int64],
 ) -> int:
-    """Find windows that begin some rows and columns from corners, and may score up to a limit.
+    """Find windows that begin some rows and columns from corners, and whose blocks differ enough.
 
     Parameters
     ----------
-    extent, sums, apart, within, scatter
-        `Corners`.
+    sums : ndarray
+        `Corners.sums`.
+    excluded : ndarray of shape (rows, columns)
+        Of each corner: windows are found if squares of differences sum up to that.
     down, across : int
-        Rows and columns from the corners, less than the side of a block.
+        Rows and columns from the corners, less than the side of a block. So many as only the
+        last corners have are of these alone.
     height, width : int
         Of the template, in blocks.
-    limit : float
+    rows, columns : int
+        Of all windows.
     places : ndarray of shape (2, n)
         Row and column of each; so many are looked for at most.
 
-    Plain twin: ``naive.blocks_left_open``.
+    Plain twin: ``naive.blocks_apart``.
     """
     side = BLOCK
-    rows, columns = apart.shape
-    first = 1 if down < 0 else 0 if down <= _BEHIND else rows - 1
-    start = 1 if across < 0 else 0 if across <= _BEHIND else columns - 1
-    rows = min(rows, (extent[0] - 1 - down) // side + 1)
-    columns = min(columns, (extent[1] - 1 - across) // side + 1)
-    number = columns - start
+    last, final = excluded.shape
+    first = 1 if down < 0 else 0 if down <= _BEHIND else last - 1
+    start = 1 if across < 0 else 0 if across <= _BEHIND else final - 1
+    last = min(last, (rows - 1 - down) // side + 1)
+    number = min(final, (columns - 1 - across) // side + 1) - start
     if number <= 0:
         return 0
     up, back = 1 if down < 0 else 0, 1 if across < 0 else 0  # blocks that others begin earlier
-    long = number + width - 1
-    count = 0
-    # Sums of the blocks of the corners, and of those beside them; squares of differences down
-    # columns of blocks, and in blocks of windows.
     own, other = sums[0, 0], sums[down % side, across % side]
-    tall, beside, some = np.zeros(long), np.empty(number), np.empty(number, np.bool_)
-    for i in range(first, rows):
+    # Squares of differences, summed down columns of blocks, and over blocks of windows.
+    tall, beside = np.zeros(number + width - 1), np.empty(number)
+    count = 0
+    for i in range(first, last):
         for r in range(i if i == first else i + height - 1, i + height):
             for c in range(own.shape[0]):
                 here, there = own[c, r, start:], other[c, r - up, start - back :]
-                for j in range(long):
+                for j in range(tall.size):
                     gap = float(there[j]) - float(here[j])
                     tall[j] += gap * gap
-        for j in range(number - 1):
-            beside[j + 1] = tall[j + width] - tall[j]
         total = 0.0
         for j in range(width):
             total += tall[j]
+        for j in range(1, number):
+            beside[j] = tall[j + width - 1] - tall[j - 1]
         beside[0] = total
         for j in range(1, number):
             total += beside[j]
             beside[j] = total
-        of_corner, inner, of_all = apart[i, start:], within[i, start:], scatter[i, start:]
+        least = excluded[i, start:]
         found = 0
         for j in range(number):
-            nearer = max(of_corner[j] - np.sqrt(beside[j]), 0.0)
-            bound = nearer * nearer / (side * side) + inner[j]
-            some[j] = bound <= limit * of_all[j] and of_all[j] > 0
-            found += some[j]
+            found += beside[j] >= least[j]
         if found > 0:
             for j in range(number):
-                if some[j]:
+                if beside[j] >= least[j]:
                     if count == places.shape[1]:
                         return count
                     places[0, count] = side * i + down
@@ -388,7 +389,7 @@ def open_beside(
                     count += 1
         for c in range(own.shape[0]):
             here, there = own[c, i, start:], other[c, i - up, start - back :]
-            for j in range(long):
+            for j in range(tall.size):
                 gap = float(there[j]) - float(here[j])
                 tall[j] -= gap * gap
     return count

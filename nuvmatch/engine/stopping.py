@@ -38,7 +38,7 @@ from .windows import Pixels, Windows
 # but of low ones only once its additions have been found, which takes longer than here.
 _LEAST_HEIGHT, _LEAST_WINDOWS, _LARGEST_PART = 24, 2**17, 2**13
 _LOW = 48
-_COARSE = 96  # templates of no less, each way, are looked at by blocks
+_COARSE = 128  # templates of no less, each way, are looked at by blocks
 _STEP = 8  # one row in so many is looked at first
 
 _GUESSES = 24  # windows whose first rows score best, of which the best is mostly the best of all

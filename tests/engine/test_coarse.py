@@ -90,39 +90,25 @@ def test_no_window_is_excluded_that_scores_up_to_the_limit(window, channels, dty
 
 
 @pytest.mark.parametrize(("window", "channels"), CASES[:4])
-def test_windows_beside_corners_are_bounded_by_how_far_their_blocks_are(window, channels, rng):
+def test_windows_beside_corners_are_known_by_how_far_their_blocks_are(window, channels, rng):
     image, labels = draw(rng, window, channels)
     corners = Coarse(Slices(labels)).corners(planes_of(image), 1)
     shape = window[0] // BLOCK, window[1] // BLOCK
-    image = image.astype(float)
-
-    def sums(row, col):
-        part = image[row : row + BLOCK * shape[0], col : col + BLOCK * shape[1]]
-        return part.reshape(shape[0], BLOCK, shape[1], BLOCK, channels).sum(axis=(1, 3))
-
-    limit = 0.05
+    last = [side - 1 for side in corners.apart.shape]
+    excluded = rng.uniform(0, 4e5, corners.apart.shape)
     for down, across in ((-1, 0), (0, 0), (2, 1), (1, -1), (3, 2), (3, 3)):
         places = np.empty((2, 10**5), np.int64)
-        number = open_beside(*corners, down, across, *shape, limit, places)
+        number = open_beside(corners.sums, excluded, down, across, *shape, *corners.extent, places)
         found = set(zip(*places[:, :number].tolist(), strict=True))
+        expected = set()
         for i, j in np.ndindex(corners.apart.shape):
             row, col = BLOCK * i + down, BLOCK * j + across
-            last = (down < 3 or i == len(corners.apart) - 1) and (
-                across < 3 or j == corners.apart.shape[1] - 1
-            )
-            if (
-                min(row, col) < 0
-                or row >= corners.extent[0]
-                or col >= corners.extent[1]
-                or not last
-            ):
-                assert (row, col) not in found
-                continue
-            apart = np.sqrt(((sums(row, col) - sums(BLOCK * i, BLOCK * j)) ** 2).sum())
-            bound = max(corners.apart[i, j] - apart, 0) ** 2 / BLOCK**2 + corners.within[i, j]
-            gap = bound - limit * corners.scatter[i, j]
-            if corners.scatter[i, j] == 0 or abs(gap) > 1e-6 * corners.scatter[i, j]:
-                assert ((row, col) in found) == (gap <= 0 < corners.scatter[i, j])
+            inside = 0 <= row < corners.extent[0] and 0 <= col < corners.extent[1]
+            if inside and (down < 3 or i == last[0]) and (across < 3 or j == last[1]):
+                apart = naive.blocks_apart(image, shape, (row, col), (BLOCK * i, BLOCK * j))
+                if apart >= excluded[i, j]:
+                    expected.add((row, col))
+        assert found == expected
 
 
 def test_slices_that_blocks_cannot_tell_apart_are_one(rng):
