@@ -191,8 +191,15 @@ def _tell_false_alarms(
 ) -> None:
     """Judge all chips by what they score where they are not: one law for all of them."""
     shape, windows = (size, size), (2 * search + 1) ** 2
-    null = Null.from_maps(chance, shape) if chance else Null(shape, 0, 0, np.empty(0))
-    null.warn_if_undecided()
+    if chance:
+        null = Null.from_maps(chance, shape)
+        null.warn_if_undecided()
+    else:
+        null = Null(shape, 0, 0, np.empty(0))
+        _checks.warn(
+            "false alarms cannot be told, and are infinite: they are learnt from what chips score "
+            "at each other's places, of which no two are apart here"
+        )
     alarms = null.false_alarms(table["score"], windows * table.size)
     untold = np.isinf(table["false_alarms"])
     table["false_alarms"] = np.where(untold, np.inf, alarms)

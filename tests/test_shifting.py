@@ -183,6 +183,14 @@ def test_a_few_chips_cannot_tell_false_alarms(fixed):
     assert np.isinf(found["false_alarms"]).all()
 
 
+@pytest.mark.parametrize(("grid", "side"), [(1, 100), (3, 50)])
+def test_chips_that_overlap_cannot_tell_false_alarms(grid, side, fixed):
+    with pytest.warns(UserWarning, match="no two are apart"):
+        found = shifts(fixed[:side, :side], fixed[:side, :side], grid=grid, size=24)
+    assert np.isinf(found["false_alarms"]).all()
+    assert found["shift_row"] == pytest.approx(0, abs=0.05)
+
+
 def test_colours(fixed):
     colour = np.stack([fixed, fixed[::-1], fixed.T[:240, :240].repeat(2, axis=1)[:, :260]], axis=2)
     found = shifts(colour, 255 - np.roll(colour, 2, axis=1), grid=7, size=24, search=4)
