@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _checks
 from ._progress import Tell, telling
 from .engine import Image
-from .finding import Null, PeakRule
+from .finding import PRECISE, Null, PeakRule
 from .matcher import Matcher
 from .measures import Auto, Measure, MeasureLike, as_measure
 from .results import Region
@@ -19,7 +19,7 @@ from .results import Region
 _NUMBERS = ("row", "col", "shift_row", "shift_col", "sigma", "score", "false_alarms")
 _CHIP = np.dtype([(name, np.float64) for name in _NUMBERS] + [("outlier", np.bool_)])
 
-_TOLD = 1.0  # pixels: a larger sigma tells no shift
+_TOLD = 1.0  # pixels: a larger sigma, by pixels, tells no shift
 _COUNTING = 0.5  # share of a chip's pixels that must be more than no data
 
 # The normalised median test: pixels that are no error, how many times the neighbours' own
@@ -66,7 +66,8 @@ def shifts(
         added to them for its center in `moving`. `sigma`, `score`: as of a `Match`.
         `false_alarms`: how many chips chance shows that score as well, by what they score far
         from their places; infinite where the shift is not told to a pixel, along a straight
-        edge (`sigma` above 1) or on the border of what was searched.
+        edge (a "precise" `sigma` above 1, whether asked for or not) or on the border of what was
+        searched.
         All of these are NaN where a chip is flat, half of its pixels or more are no data, or no
         window gives evidence.
         `outlier`: whether the shift is unlike those of the chips beside it, by the normalised
@@ -169,11 +170,16 @@ def _spread(
 def _seek(chip: Any, matcher: Matcher, image: Image, region: Region, rule: PeakRule) -> None:
     found = matcher._seek_in(matcher._bands(image.crop(*region)), region[:2], rule)
     for place in found.peaks.matches:
-        match = matcher._complete(place, found, rule.subpixel)
+        precise = matcher._complete(place, found, PRECISE)
+        match = precise
+        if rule.subpixel != PRECISE:  # pixels tell in any case whether it is a place at all
+            match = matcher._complete(place, found, rule.subpixel)
         row, col = match.center
         chip["shift_row"], chip["shift_col"] = row - chip["row"], col - chip["col"]
         chip["sigma"] = np.nan if match.sigma is None else match.sigma
         chip["score"], chip["outlier"] = match.score, match.on_edge
+        if match.on_edge or (precise.sigma or 0.0) > _TOLD:
+            chip["false_alarms"] = np.inf
 
 
 def _are_apart(one: Region, other: Region) -> bool:
@@ -185,10 +191,17 @@ def _tell_false_alarms(
 ) -> None:
     """Judge all chips by what they score where they are not: one law for all of them."""
     shape, windows = (size, size), (2 * search + 1) ** 2
-    null = Null.from_maps(chance, shape) if chance else Null(shape, 0, 0, np.empty(0))
-    null.warn_if_undecided()
+    if chance:
+        null = Null.from_maps(chance, shape)
+        null.warn_if_undecided()
+    else:
+        null = Null(shape, 0, 0, np.empty(0))
+        _checks.warn(
+            "false alarms cannot be told, and are infinite: they are learnt from what chips score "
+            "at each other's places, of which no two are apart here"
+        )
     alarms = null.false_alarms(table["score"], windows * table.size)
-    untold = table["outlier"] | (table["sigma"] > _TOLD)  # outliers so far: on the border
+    untold = np.isinf(table["false_alarms"])
     table["false_alarms"] = np.where(untold, np.inf, alarms)
 
 

@@ -54,7 +54,8 @@ class Comparison(ByMeasure):
         list of dict
             ``measure``, ``trials``, ``rate``: the share in which it is found, with its 95 %
             interval from ``low`` to ``high`` (Wilson's), median ``rank``, mean ``auc``, median
-            ``ms``, and how many were ``refused``, which count as not found.
+            ``ms``, and how many were ``refused``, which count as not found, with the `auc` of
+            chance, 0.5.
         """
         table = []
         for measure in self.measures:
@@ -137,8 +138,8 @@ class Comparison(ByMeasure):
     def roc(self, measure: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return shares of wrong windows that pass, and of right ones that do with no more.
 
-        Each trial has a threshold of its own: what it takes to let the right window pass. Both
-        ascend, from (0, ..) to (1, 1).
+        Each trial has a threshold of its own: what it takes to let the right window pass; of a
+        template that was refused half of the wrong ones. Both ascend, from (0, ..) to (1, 1).
         """
         wrong = np.sort([1 - row["auc"] for row in self.of(measure) if row["auc"] == row["auc"]])
         right = np.arange(1, wrong.size + 1) / max(wrong.size, 1)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +14,8 @@ from ..results import Match
 from .rules import PeakRule
 
 Values = NDArray[np.float64]
+
+_PARALLEL = 1e-6  # degrees between sides, at most
 
 
 class Outlines:
@@ -31,9 +32,9 @@ class Outlines:
         scales = np.array([m.scale for m in matches])
         self._sizes = self._sides * scales[:, None]
         self.centers = np.array([m.center for m in matches]).reshape(-1, 2)
-        self._turns = np.radians([m.angle for m in matches])
+        self._angles = np.array([m.angle for m in matches])
+        self._turns = np.radians(self._angles)
         self._radii = np.hypot(*self._sizes.T) / 2
-        self._straight = np.array([m.angle % 90 == 0 for m in matches], np.bool_)
 
     def near(self, i: int, others: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of some others that may share anything with one."""
@@ -48,22 +49,39 @@ class Outlines:
         return shared / float(areas.sum() - shared if alike else areas.min())
 
     def _shared(self, i: int, j: int) -> float:
-        if self._straight[i] and self._straight[j]:
-            reach = [self._box(k) / 2 for k in (i, j)]
-            apart = abs(self.centers[i] - self.centers[j])
-            sides = np.minimum(reach[0] + reach[1] - apart, 2 * np.minimum(*reach))
-            return float(np.maximum(sides, 0).prod())
-        one, other = (self._corners(k) - self.centers[i] for k in (i, j))  # for single precision
-        return float(cv2.intersectConvexConvex(one.astype("f"), other.astype("f"))[0])
-
-    def _box(self, i: int) -> Values:
-        lies = round(math.degrees(self._turns[i]) / 90) % 2
-        return np.asarray(self._sizes[i][::-1] if lies else self._sizes[i])
+        turn = self._turns[i]
+        cos, sin = round(math.cos(turn), 15), round(math.sin(turn), 15)  # of quarters exactly
+        back = np.array([[cos, -sin], [sin, cos]])
+        quarters = round((self._angles[j] - self._angles[i]) / 90)
+        if abs(self._angles[j] - self._angles[i] - 90 * quarters) > _PARALLEL:
+            return _within((self._corners(j) - self.centers[i]) @ back, self._sizes[i] / 2)
+        apart = abs((self.centers[j] - self.centers[i]) @ back)
+        one, other = self._sizes[i], self._sizes[j][:: -1 if quarters % 2 else 1]
+        sides = np.minimum((one + other) / 2 - apart, np.minimum(one, other))
+        return float(np.maximum(sides, 0).prod())
 
     def _corners(self, i: int) -> Values:
         cos, sin = math.cos(self._turns[i]), math.sin(self._turns[i])
         corners = np.array([[-1, -1], [-1, 1], [1, 1], [1, -1]]) * self._sizes[i] / 2
         return np.asarray(self.centers[i] + corners @ np.array([[cos, sin], [-sin, cos]]))
+
+
+def _within(corners: Values, halves: Values) -> float:
+    """Return how much of a polygon is in a box about 0: OpenCV errs where sides touch corners."""
+    outline: list[list[float]] = corners.tolist()
+    limits: list[float] = halves.tolist()
+    for axis, way in ((0, -1), (0, 1), (1, -1), (1, 1)):
+        ends, outline = outline, []
+        beyond = [way * end[axis] - limits[axis] for end in ends]
+        for k, (end, out) in enumerate(zip(ends, beyond, strict=True)):
+            last, before = ends[k - 1], beyond[k - 1]
+            if before * out < 0:
+                part = before / (before - out)
+                outline.append([a + part * (b - a) for a, b in zip(last, end, strict=True)])
+            if out <= 0:
+                outline.append(end)
+    crosses = [outline[k - 1][0] * y - outline[k - 1][1] * x for k, (x, y) in enumerate(outline)]
+    return abs(sum(crosses)) / 2
 
 
 def compete(

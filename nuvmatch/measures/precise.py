@@ -40,6 +40,7 @@ MARGIN = 6  # pixels around a window that a cubic spline is made of
 _SLOPE = 0.7  # pixels: slopes are of a Gaussian, or their noise passes for pattern
 AROUND = 3  # pixels on either side that it takes
 _NOISE = 1 / (8 * math.pi * _SLOPE**4)  # variance of a slope, of white noise of variance 1
+_DOUBT = 4.0  # what is taken off n slopes for noise is right to 4 / sqrt(n) of it: slopes overlap
 _SINGULAR = 1e8  # condition of the equations beyond which nothing tells along some direction
 
 _SHIFTS = np.eye(2)[:, :, None]  # steps down and across
@@ -55,12 +56,14 @@ class Look(NamedTuple):
     step: Values
     of_blocks: Values  # what residuals and slopes have in common, summed over blocks: (k, blocks)
     normal: Values  # products of slopes, noise taken off: (k, k)
+    doubt: Values  # how far off that may be, by chance
 
     @property
     def sigma(self) -> float:
         """Standard deviation of the place, along rows and along columns; infinite if not told."""
         blocks = self.of_blocks.shape[1]
-        if blocks < _LEAST_BLOCKS or np.linalg.eigvalsh(self.normal)[0] <= 0:
+        least = np.linalg.eigvalsh(self.normal - self.doubt)[0]  # 0 along a straight edge
+        if blocks < _LEAST_BLOCKS or least <= 0:
             return math.inf
         parts = np.linalg.inv(self.normal) @ self.of_blocks
         covariance = parts @ parts.T * blocks / (blocks - 1)
@@ -101,7 +104,8 @@ class Precise:
         Returns
         -------
         Fraction or None
-            None where nothing better is found, or a pixel beside the window is bad.
+            None where a pixel beside the window is bad, or there are too few to tell. Sigma is
+            infinite where slopes may be noise alone: along a straight edge.
         """
         height, width = self._mask.shape
         top, left = max(row - MARGIN, 0), max(col - MARGIN, 0)
@@ -129,7 +133,7 @@ class Precise:
             at = at + step
             if abs(step).max() < _ENOUGH or abs(at).max() > _FARTHEST:
                 break
-        if best is None or not math.isfinite(best[1].sigma):
+        if best is None or best[1].of_blocks.shape[1] < _LEAST_BLOCKS:
             return None
         return Fraction((float(best[0][0]), float(best[0][1])), best[1].sigma)
 
@@ -165,7 +169,8 @@ class Precise:
         step = inverse @ (score * slope - each.sum(axis=1))
         noise = _NOISE * within / moves.shape[2] * _products(moves)
         of_blocks = np.array([np.bincount(self._blocks, one) for one in each], float)
-        return Look(score, step, of_blocks, normal - noise)
+        doubt = _DOUBT / math.sqrt(residuals.size) * noise
+        return Look(score, step, of_blocks, normal - noise, doubt)
 
     def _resample(self, spline: Values, at: Values) -> Values:
         """Return greys that count, and their slopes down and across: shape (3, pixels)."""

@@ -13,7 +13,7 @@ from dask.delayed import delayed
 from .. import _checks
 from ..search.posed import Posed
 from ..search.poses import Values, reaches
-from ..search.space import Found, Space
+from ..search.space import Found, Space, ordered
 from .blocks import Ends, LazyImage, Rect, travelling
 from .running import naming, run
 from .scene import Known
@@ -21,6 +21,7 @@ from .scene import Known
 _SIDE = 2048  # pixels of a block
 _AROUND = 8  # pixels around a template, by which it is placed
 _TEMPLATES = 4  # that a block is high and wide at least
+_BESIDE = 1.0  # pixels at scale 1: where blocks meet, each places a template a little differently
 
 
 @dataclass
@@ -61,7 +62,7 @@ class LazySpace(Space):
         return (len(rows) - 1) * (len(cols) - 1)
 
     def over(self, seeker: Any, task: Callable[[Any, Space], Found]) -> list[Found]:
-        """Have a task find poses in each block, those with their centers there."""
+        """Have a task find poses in each block, those with their centers there or just beside."""
         one = delayed(_do, pure=False)
         shared = travelling(seeker), *(delayed(each, pure=True) for each in (self.lazy.known, task))
         reach = self._reach
@@ -70,7 +71,18 @@ class LazySpace(Space):
             names.append(self.lazy.name(rows, cols))
             tasks.append(one(pixels, mask, *shared, rows, cols, reach, names[-1]))
         by_number = dict(run(tasks, names, self.progress.advance))
-        return [by_number[i] for i in range(len(tasks))]
+        found = [by_number[i] for i in range(len(tasks))]
+        return self._once(found, self.steps(seeker._pyramid.full))
+
+    def _once(self, found: list[Found], steps: tuple[float, float]) -> list[Found]:
+        """Keep the better one of what two blocks have found where they meet."""
+        every = ordered(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        reach = 2 * _BESIDE * np.exp(every.poses[:, 3])
+        at_seams = np.zeros(len(reach), np.bool_)
+        for ends, centers in zip(self._cuts, every.poses[:, :2].T + 0.5, strict=True):
+            before, behind = (np.searchsorted(ends[1:-1], centers + way) for way in (-reach, reach))
+            at_seams |= before < behind
+        return [every.of(~at_seams), self.apart(every.of(at_seams), _BESIDE, steps)]
 
     def gather(self, poses: Values) -> None:
         """Read what is about several poses at a time."""
@@ -104,13 +116,13 @@ def _do(
     pixels: Any, mask: Any, seeker: Posed, known: Known, task: Callable[[Posed, Space], Found],
     rows: Ends, cols: Ends, reach: int, name: str,
 ) -> Found:  # fmt: skip
-    """Find poses in a block, those whose centers are there and not beside it."""
+    """Find poses in a block, those whose centers are there or, by a hair, beside it."""
     with naming(name), _checks.silence():
         image = known.read(seeker.matcher, pixels, mask)
         found = task(seeker, seeker.space(image))
         poses = found.poses.copy()
         poses[:, :2] += np.maximum(np.array([rows[0], cols[0]]) - reach, 0)
-        own = np.ones(len(poses), np.bool_)
-        for centers, (first, stop) in zip(poses[:, :2].T, (rows, cols), strict=True):
-            own &= (centers >= first - 0.5) & (centers < stop - 0.5)
+        own, beside = np.ones(len(poses), np.bool_), _BESIDE * np.exp(poses[:, 3])
+        for centers, (first, stop) in zip(poses[:, :2].T + 0.5, (rows, cols), strict=True):
+            own &= (centers >= first - beside) & (centers < stop + beside)
         return Found(poses, found.scores).of(own)

@@ -66,21 +66,20 @@ def _moves(level: Level, space: Space) -> Values:
 
 
 def _moved(pose: Values, step: Values, level: Level, space: Space) -> Values:
-    """Take a step: in the template's own rows and columns, and in what is free."""
+    """Take a step: in the template's own rows and columns, and in what is free, in its range."""
     at = pose.copy()
     (turn,) = turns(at[2:3], at[3:4])
     at[:2] += turn @ (step[:2] * level.pitch)
     if space.angles.free:
         at[2] += math.degrees(step[2])
     if space.scales.free:
-        at[3] += step[-1]
+        at[3] = np.clip(at[3] + step[-1], space.scales.low, space.scales.high)
     return at
 
 
 def _is_far(moved: Values, pose: Values, level: Level, space: Space) -> bool:
-    """Whether it went astray, or to scales that are not asked for."""
+    """Whether it went astray."""
     angle, log = space.steps(level)
     pixel = level.pitch * math.exp(pose[3])
-    beyond = max(space.scales.low - moved[3], moved[3] - space.scales.high)
     reach = _FARTHEST * np.array([*pixel, angle, log])
-    return bool((abs(moved - pose) > reach).any() or beyond > log)
+    return bool((abs(moved - pose) > reach).any())

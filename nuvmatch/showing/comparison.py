@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .. import io
 from .._version import __version__
-from .plots import new_axes
+from .plots import add_legend, new_axes
 from .report import check_report, render
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def plot_rates(table: Sequence[Mapping[str, Any]], *, ax: Axes | None = None) ->
         [row["high"] - row["rate"] for row in table],
     ]
     ax.barh(places, rates, xerr=np.maximum(reach, 0), color="0.7", ecolor="0.2", capsize=3)
-    ax.set_yticks(places, [row["measure"] for row in table])
+    ax.set_yticks(places, [row["measure"] for row in table], parse_math=False)
     ax.set(xlim=(0, 1), xlabel="share of templates that are found")
     return ax
 
@@ -68,7 +68,7 @@ def plot_location_roc(curves: Curves, *, ax: Axes | None = None) -> Axes:
         ax.step(shares, np.concatenate([[0], np.asarray(right, float)]), where="post", label=name)
     ax.set(xscale="log", xlim=(_LEAST, 1), ylim=(0, 1.02))
     ax.set(xlabel="share of wrong windows that pass", ylabel="share of right ones")
-    ax.legend()
+    add_legend(ax)
     return ax
 
 

@@ -49,6 +49,9 @@ def to_8_bits(planes: NDArray[Any], ends: tuple[float, float] | None = None) -> 
     """Stretch greys between two `ends` from black to white; what is not finite is black."""
     if planes.dtype == np.uint8 and ends is None:
         return planes
+    if ends is None and planes.dtype.kind in "iu" and planes.itemsize == 8 and planes.size:
+        # Floats would round the largest away; what wraps around twice is right again.
+        planes = planes.astype(np.uint64) - planes.min().astype(np.uint64)
     low, high = range_of(planes) if ends is None else ends
     shown = np.zeros(planes.shape, np.uint8)
     if low < high:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -241,7 +242,7 @@ def plot_measures(
     ax = new_axes(ax)
     ax.boxplot(known, whis=(0, 100), medianprops={"color": "black"})
     ax.plot(range(1, len(maps) + 1), marked, "o", color=_BOX)
-    ax.set_xticks(range(1, len(maps) + 1), list(score_maps))
+    ax.set_xticks(range(1, len(maps) + 1), list(score_maps), parse_math=False)
     ax.set_ylabel("score (0 is perfect)")
     return ax
 
@@ -274,7 +275,7 @@ def plot_roc(
     ax = new_axes(ax)
     ax.plot(mistaken, found, label=f"{'' if label is None else f'{label}: '}{area:.3f}")
     ax.set(xlabel="share of absent ones mistaken", ylabel="share of present ones found")
-    ax.legend(loc="lower right", title="area under the curve")
+    add_legend(ax, loc="lower right", title="area under the curve")
     return ax
 
 
@@ -323,7 +324,7 @@ def plot_presence(
     ax.plot(told, seen, "--", color=line.get_color(), label=f"{name}false matches an image")
     ax.plot(told, told, ":", color="0.5")
     ax.set(xscale="log", yscale="log", xlabel="limit on false alarms", ylim=(0.5 / len(absent), 3))
-    ax.legend(fontsize=8)
+    add_legend(ax, fontsize=8)
     return ax
 
 
@@ -395,6 +396,15 @@ def new_axes(ax: Axes | None) -> Axes:
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'nuvmatch[plot]'") from error
     return Figure(figsize=(7, 4), layout="constrained").subplots()
+
+
+def add_legend(ax: Axes, **how: Any) -> None:
+    """Say which line is which, by names as they are: "$" begins no formula, "_" hides none."""
+    handles = ax.get_legend_handles_labels()[0]
+    handles += [line for line in ax.lines if re.match("_(?!child[0-9]+$)", str(line.get_label()))]
+    legend = ax.legend(handles, [" "] * len(handles), **how)  # some releases leave "_" out
+    for text, handle in zip(legend.get_texts(), handles, strict=True):
+        text.set(text=handle.get_label(), parse_math=False)
 
 
 def _binned(template: ArrayLike, bins: Sequence[Binning]) -> NDArray[Any]:

@@ -237,7 +237,9 @@ def _map(
     """Show a score map in colours, and where on it the matches are."""
     scores = as_greys(score_map, "score_map")
     rows, cols = planes.shape[1:]
-    shapes = {(rows - p.height + 1, cols - p.width + 1): p for p in patterns.values()}
+    shapes: dict[tuple[int, ...], list[_Pattern]] = {}
+    for p in patterns.values():
+        shapes.setdefault((rows - p.height + 1, cols - p.width + 1), []).append(p)
     if scores.shape not in shapes:
         wanted = " or ".join(map(str, shapes))
         raise ValueError(f"score_map has shape {scores.shape}; it must be {wanted}")
@@ -246,10 +248,13 @@ def _map(
     grey = as_picture(scores, "score_map", (low, high))
     levels, *opacity = (grey,) if grey.ndim == 2 else (grey[..., 0].copy(), grey[..., 3])
     picture = np.dstack([cv2.applyColorMap(levels, cv2.COLORMAP_VIRIDIS)[..., ::-1], *opacity])
+    may_be = shapes[scores.shape]  # of several, scores tell which one's map it is
     dots = [
         (number, match.col + 0.5, match.row + 0.5)
         for number, (match, pattern) in enumerate(zip(shown, of_each, strict=True), 1)
-        if match.template_shape is None and pattern is shapes[scores.shape]
+        if match.template_shape is None
+        and pattern in may_be
+        and (len(may_be) == 1 or np.isclose(scores[match.row, match.col], match.score, atol=1e-6))
     ]
     return {
         **_shown_as(np.ascontiguousarray(picture, np.uint8), _MAP),

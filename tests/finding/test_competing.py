@@ -45,6 +45,19 @@ def test_overlap_is_what_points_count(seed):
     assert Outlines([one, other]).overlap(0, 1) == pytest.approx(shared / whole, abs=0.01)
 
 
+@pytest.mark.parametrize("angle", [30.0, 45.0, -20.0, 12.3])
+@pytest.mark.parametrize("off", [0.0, 2e-6])  # of the other's angle
+def test_sides_that_lie_on_one_line_are_no_exception(angle, off):
+    """Matches along a line, all of one angle: OpenCV says that some share nothing."""
+    cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+    for down, across in np.ndindex(3, 13):
+        one = at(50, 50, (16, 20), angle)
+        place = 50 + cos * down - sin * across, 50 + sin * down + cos * across
+        other = at(*place, (16, 20), angle + off)
+        shared = (16 - down) * (20 - across)
+        assert Outlines([one, other]).overlap(0, 1) == pytest.approx(shared / (640 - shared))
+
+
 def take(matches, names=None, most=None, **rule):
     order = np.arange(len(matches))
     given = {"threshold": 1.0} | rule

@@ -185,6 +185,17 @@ def test_whole_numbers_too_large_for_floats_are_told_apart(rng):
     assert found.center == pytest.approx(plain.center, abs=1e-6)
 
 
+@pytest.mark.parametrize("noise", [1, 8])
+def test_along_a_straight_edge_noise_is_no_place(noise, rng):
+    """It is where it is by noise alone; across the edge it is not."""
+    edge = np.tile(128 + 100 * np.tanh((np.arange(60) - 30) / 2), (60, 1))
+    for _ in range(10):
+        image, scene = (edge + rng.normal(0, noise, edge.shape) for _ in range(2))
+        (found,) = locate(scene, image[14:46, 14:46], region=(6, 6, 48, 48), subpixel="precise")
+        assert found.sigma > 1
+        assert found.center[1] == pytest.approx(29.5, abs=0.6)
+
+
 def test_an_exact_copy_is_exact(rng):
     scene = to_8_bits(shifted(rng, (0, 0))[0])
     (found,) = locate(scene, cut(scene), "ncc", subpixel="precise")

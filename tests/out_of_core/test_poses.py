@@ -19,8 +19,8 @@ def four_blocks(monkeypatch):
         yield
 
 
-def smooth(seed, shape):
-    greys = ndimage.gaussian_filter(np.random.default_rng(seed).normal(size=shape), 2.0)
+def smooth(seed, shape, blur=2.0):
+    greys = ndimage.gaussian_filter(np.random.default_rng(seed).normal(size=shape), blur)
     return np.rint(np.interp(greys, [greys.min(), greys.max()], [0, 255])).astype(np.uint8)
 
 
@@ -66,6 +66,21 @@ def test_any_angle_is_found_as_in_memory(scene):
         assert one.angle == pytest.approx(other.angle, abs=0.5)
         assert one.score == pytest.approx(other.score, abs=0.02)
         assert one.sigma == pytest.approx(other.sigma, rel=0.3, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", [4, 77])  # each block gave it to the other; both had it
+def test_what_lies_on_a_seam_is_found_once(seed, monkeypatch):
+    """Centers of even sides are there, and each block places it a little differently."""
+    monkeypatch.setattr(poses, "_SIDE", 90)
+    template, image = smooth(seed, (14, 12), 1), smooth(seed + 1000, (200, 50), 1)
+    image[93:107, 24:36] = 255 - template  # blocks meet between rows 99 and 100
+    noisy = image + np.random.default_rng(seed).normal(0, 6, image.shape)
+    found = out_of_core.locate(
+        da.from_array(np.rint(noisy.clip(0, 255)).astype(np.uint8)),
+        Search(template, scales=(0.9, 1.1)), threshold=0.2, max_overlap=1.0,
+    )  # fmt: skip
+    assert len(found) == 1
+    assert found[0].center == pytest.approx((99.5, 29.5), abs=0.3)
 
 
 def test_chance_and_what_is_known_of_it(scene):

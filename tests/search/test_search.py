@@ -273,6 +273,18 @@ def test_scales_alone_and_angles_alone():
     assert_allclose(found.center, place((44.5, 44.5)), atol=0.15)
 
 
+@pytest.mark.parametrize(("true", "scales", "end"), [(1.02, (0.7, 1), 1), (0.98, (1, 1.5), 1)])
+def test_no_scale_beyond_the_range_is_told_nor_scored(true, scales, end):
+    image, place = turned(pattern(), 0, true)
+    template = pattern()[30:60, 30:60]
+    (found,) = Search(template, scales=scales).locate(image)
+    assert found.scale == end
+    assert_allclose(found.center, place((44.5, 44.5)), atol=0.15)
+    (free,) = Search(template, scales=(0.7, 1.5)).locate(image)
+    (as_it_is,) = nv.locate(image, template)
+    assert free.score < found.score < as_it_is.score + 1e-4  # a whole pixel is no better place
+
+
 def test_coarse_to_fine_finds_what_every_pose_at_full_resolution_does():
     image, _ = turned(pattern(), 70, 0.9)
     noisy = image + np.random.default_rng(1).normal(0, 10, image.shape)

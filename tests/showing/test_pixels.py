@@ -26,6 +26,17 @@ def test_other_ranges_are_stretched_but_for_a_few_greys(kind):
     assert abs(shown.astype(int) - wanted).max() <= 2
 
 
+@pytest.mark.parametrize(
+    ("kind", "lowest"), [(np.uint64, 2**64 - 1100), (np.int64, -(2**63)), (np.int64, 2**62)]
+)
+def test_large_whole_numbers_are_told_apart(kind, lowest):
+    steps = np.arange(1000).reshape(20, 50)
+    image = np.array([lowest + step for step in steps.ravel().tolist()], kind).reshape(20, 50)
+    assert_array_equal(as_picture(image, "image"), as_picture(steps.astype(np.uint16), "image"))
+    ends = np.array([[np.iinfo(kind).min, np.iinfo(kind).max]], kind)
+    assert_array_equal(as_picture(ends, "image"), [[0, 255]])
+
+
 def test_what_is_not_finite_is_transparent():
     image = np.array([[0.0, np.nan, 1.0], [np.inf, 0.5, 0.25]])
     shown = as_picture(image, "image", (0.0, 1.0))

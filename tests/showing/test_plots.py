@@ -1,9 +1,12 @@
 """Plots, by what their artists hold."""
 
+import re
 import sys
+from io import StringIO
 
 import numpy as np
 import pytest
+from matplotlib import rc_context
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,9 +14,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nuvmatch import NUV, Match, Matcher, ToneCurve
 from nuvmatch.showing import (
     plot_bins,
+    plot_location_roc,
     plot_matches,
     plot_measures,
     plot_presence,
+    plot_rates,
     plot_roc,
     plot_score_map,
     plot_shifts,
@@ -215,3 +220,21 @@ def test_what_is_no_field_of_shifts_is_refused(given):
 def test_a_chart_is_written_by_its_suffix(tmp_path, name, start):
     write_chart(tmp_path / name, plot_roc([0.1], [0.2]))
     assert (tmp_path / name).read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("name", ["_mine", "$\\foo$", "a$b", "$x$", "_child"])
+def test_names_are_shown_as_they_are(name):
+    """matplotlib takes "_" for hidden and "$" for a formula, which it may not know."""
+    curve = np.linspace(0, 1, 5), np.linspace(0, 1, 5)
+    drawn = [
+        plot_measures({name: np.eye(5)}),
+        plot_roc([1, 2], [2, 3], label=name),
+        plot_presence([0.1], [[0.2]], label=name),
+        plot_location_roc({"nuv": curve, name: curve}),
+        plot_rates([{"measure": name, "rate": 0.5, "low": 0.4, "high": 0.6}]),
+    ]
+    for ax in drawn:
+        page = StringIO()
+        with rc_context({"svg.fonttype": "none"}):
+            ax.get_figure().savefig(page, format="svg")
+        assert re.search(rf">{re.escape(name)}(: [^<]*)?</text>", page.getvalue())

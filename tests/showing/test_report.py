@@ -138,6 +138,17 @@ def test_a_score_map_is_shown_with_dots_for_matches_as_they_are(tmp_path):
         report(tmp_path / "b.html", SCENE, TEMPLATE, MATCHES, np.ones((300, 400)))
 
 
+@pytest.mark.parametrize("which", ["first", "second"])
+def test_of_templates_of_one_shape_that_of_the_map_has_dots(tmp_path, which):
+    image = np.random.default_rng(0).integers(0, 256, (60, 70), np.uint8)
+    both = {"first": image[10:22, 10:24], "second": image[40:52, 40:54]}
+    found = nuvmatch.Search(both).locate(image, max_per_name=1)
+    scores = nuvmatch.score_map(image, both[which])
+    page = written(tmp_path / "a.html", image, both, found, scores)
+    place = {"first": ("10.5", "10.5"), "second": ("40.5", "40.5")}[which]
+    assert re.findall(r'class="box dot" x1="([\d.]+)" y1="([\d.]+)"', page) == [place]
+
+
 @pytest.mark.parametrize(
     "several", [{"one": TEMPLATE, HOSTILE: TEMPLATE[:20]}, [TEMPLATE, TEMPLATE[:20]]]
 )
