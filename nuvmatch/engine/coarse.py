@@ -46,8 +46,8 @@ class Corners(NamedTuple):
     sums: NDArray[np.float32]
     apart: NDArray[np.float64]  # root of the squares that slices leave open of sums, at least
     within: NDArray[np.float64]  # squares left open within blocks, of all windows of the corner
-    scatter: NDArray[np.float64]  # of all of these, at most; 0 where all are flat
     scatter_of_sums: NDArray[np.float64]
+    scatter: NDArray[np.float64]  # of all of these windows, at most; 0 where all are flat
 
     def best(self, number: int) -> tuple[Indices, Indices]:
         """Return rows and columns of the windows of those corners where blocks score best."""
@@ -101,26 +101,22 @@ class Coarse:
         """
         sums, inner, totals, squares = _sum_blocks(planes, n_threads)
         coarse = sums[0, 0].astype(np.float64)
-        of_sums = np.zeros([a - b + 1 for a, b in zip(coarse.shape[1:], self._shape, strict=True)])
-        for plane in coarse:
-            of_sums += _scatter(plane, plane * plane, self._shape, self._shape[0] * self._shape[1])
-        scatter = self._scatter_about(totals, squares, planes.shape[1:])
-        scatter = scatter[: of_sums.shape[0], : of_sums.shape[1]]
         coarse -= np.rint(coarse.mean(axis=(1, 2), keepdims=True))
-        apart, within = np.empty((2, *scatter.shape))
-        shape = product_tile(self._shape, (scatter.shape[0], scatter.shape[1]), 2)
+        rows, columns = (a - b + 1 for a, b in zip(coarse.shape[1:], self._shape, strict=True))
+        known = np.empty((3, rows, columns))
+        shape = product_tile(self._shape, (rows, columns), 2)
         correlators = self._made_for((-(-shape[0] // 2), shape[1]), n_threads)
 
         def task(tile: Tile) -> None:
             place = tile.under(self._shape)
-            patch, of_patch = coarse[:, *place], inner[:, *place]
-            apart[tile.place], within[tile.place] = self._bound(
-                patch, of_patch, tile.shape, correlators
-            )
+            patches = coarse[:, *place], inner[:, *place]
+            self._bound(*patches, correlators, known[:, *tile.place])
 
-        run(task, tiles((scatter.shape[0], scatter.shape[1]), *shape), n_threads)
+        run(task, tiles((rows, columns), *shape), n_threads)
         extent = planes.shape[1] - self._height + 1, planes.shape[2] - self._width + 1
-        return Corners(extent, sums, apart, within, scatter, of_sums)
+        scatter = self._scatter_about(totals, squares, planes.shape[1:])
+        apart, within, of_sums = known
+        return Corners(extent, sums, apart, within, of_sums, scatter[:rows, :columns])
 
     def open(
         self, corners: Corners, limit: float, most: int, n_threads: int
@@ -137,11 +133,11 @@ class Coarse:
         excluded = np.where(corners.scatter > 0, room * room, np.inf)
 
         def task(step: tuple[int, int]) -> None:
-            places = np.empty((2, most), np.int64)
+            places = np.empty((2, min(most, excluded.size)), np.int64)
             number = open_beside(
                 corners.sums, excluded, *step, *self._shape, *corners.extent, places
             )
-            found.append(places[:, :number])
+            found.append(places[:, :number].copy())
 
         run(task, [(down, across) for down in steps for across in steps], n_threads)
         rows, cols = np.concatenate(found, axis=1)
@@ -187,7 +183,8 @@ class Coarse:
         pixels = _windows(padded(np.outer(*sides).astype(np.float64)), about)
         scatter = np.zeros_like(pixels)
         for total, square in zip(totals, squares, strict=True):
-            of_channel = _scatter(padded(total), padded(square), about, pixels)
+            of_windows = _windows(padded(total), about)
+            of_channel = _windows(padded(square), about) - of_windows * of_windows / pixels
             scatter += np.where(of_channel < 0.25, 0, of_channel)
         return scatter
 
@@ -195,32 +192,36 @@ class Coarse:
         self,
         patch: NDArray[np.float64],
         inner: NDArray[np.float64],
-        shape: tuple[int, int],
         correlators: Sequence[Sequence[Correlator]],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return `Corners.apart` and `Corners.within` for so many rows and columns of windows."""
-        apart, within = np.zeros((2, *shape))
-        rows, half = shape[0], -(-shape[0] // 2)
-        explained, square = np.empty((2, half, 2 * shape[1]))
+        out: NDArray[np.float64],
+    ) -> None:
+        """Fill in `Corners.apart`, `within` and `scatter_of_sums` of a tile."""
+        apart, within, scatter = out
+        rows, columns = apart.shape
+        windows = half, _ = -(-rows // 2), columns
+        out[:] = 0
+        explained, square = np.empty((2, half, 2 * columns))
         for plane, own, (*bases, pure), blocks in zip(
             patch, inner, correlators, self._pure, strict=True
         ):
             spectrum, energy = pure.transform(*halves(np.ascontiguousarray(plane), rows))
             explained[:] = 0
             for basis in bases:
-                found = basis.correlate(spectrum, 0, (half, shape[1])).view(np.float64)
+                found = basis.correlate(spectrum, 0, windows).view(np.float64)
                 explained += np.multiply(found, found, out=square)
-            squares = _windows(plane * plane, self._shape)
+            squares, total = _windows(plane * plane, self._shape), _windows(plane, self._shape)
+            scatter += squares - total * total / blocks.size
             error = error_bound(energy, len(bases))  # of all of them, as a distance
             apart += squares * (1 - _ROUNDING) - 2 * error * np.sqrt(squares) - error**2
             apart[:half] -= explained[:, ::2]
             apart[half:] -= explained[: rows - half, 1::2]
             spectrum, energy = pure.transform(*halves(np.ascontiguousarray(own), rows))
-            found = pure.correlate(spectrum, 0, (half, shape[1]))
+            found = pure.correlate(spectrum, 0, windows)
             within[:half] += found.real
             within[half:] += found.imag[: rows - half]
             within -= error_bound(energy, float(np.count_nonzero(blocks)))
-        return np.sqrt(np.maximum(apart, 0)), np.maximum(within, 0)
+        np.maximum(out, 0, out=out)
+        np.sqrt(apart, out=apart)
 
 
 def _shares(labels: Indices, shape: tuple[int, int]) -> NDArray[np.float64]:
@@ -256,17 +257,6 @@ def _windows(numbers: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
     )
     rows, columns = (a - b + 1 for a, b in zip(numbers.shape, shape, strict=True))
     return np.asarray(sums[:rows, :columns])
-
-
-def _scatter(
-    sums: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    shape: tuple[int, int],
-    pixels: Any,
-) -> NDArray[np.float64]:
-    """Return the scatter of all windows of so many pixels, given these sums."""
-    total = _windows(sums, shape)
-    return np.asarray(_windows(squares, shape) - total * total / pixels)
 
 
 def _sum_blocks(

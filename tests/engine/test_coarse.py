@@ -45,6 +45,12 @@ def left_open(image, labels, row, col):
     )
 
 
+def scatter_of_sums(image, labels, row, col):
+    """Squared deviations of the sums of blocks of a window from their mean."""
+    apart, _ = naive.blocks_left_open(image, np.zeros_like(labels), row, col)
+    return apart**2
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32])
 @pytest.mark.parametrize(("window", "channels"), CASES)
 def test_windows_at_corners_are_bounded_by_blocks(window, channels, dtype, rng):
@@ -59,6 +65,8 @@ def test_windows_at_corners_are_bounded_by_blocks(window, channels, dtype, rng):
         if not few:
             assert_allclose(corners.apart[i, j], apart, rtol=1e-6, atol=2e-3)
         assert corners.within[i, j] <= within + 1e-6
+        apart = scatter_of_sums(image, labels, BLOCK * i, BLOCK * j)
+        assert_allclose(corners.scatter_of_sums[i, j], apart, rtol=1e-9, atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32])

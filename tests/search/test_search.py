@@ -369,7 +369,8 @@ def test_what_must_not_be_used_is_not():
     (found,) = search.locate(image, region=region)
     assert_allclose(found.center, (row, col), atol=0.1)
     assert not search.locate(image, region=(90, 90, 40, 40))
-    assert not search.locate(image, region=(200, 90, 40, 40))
+    for kind in (image, image.astype(np.int64)):
+        assert not search.locate(kind, region=(200, 90, 40, 40))  # beside the image
 
 
 def test_false_alarms_tell_what_is_there_from_what_is_not():
