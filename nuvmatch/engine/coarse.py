@@ -28,7 +28,7 @@ BLOCK = 4  # pixels of a side
 # So many rows and columns before a corner are nearest to it, and so many behind; those that
 # follow the last corner belong to it.
 _BEFORE, _BEHIND = 1, 2
-_STRIP = 16  # rows of blocks are summed at a time
+_STRIP = 32  # rows of blocks are summed at a time
 
 _EXACT = 2.0**53  # whole numbers up to this are exact in double precision
 _ROUNDING = 1e-11  # share by which rounding may make bases explain too little
@@ -143,8 +143,8 @@ class Coarse:
         rows, cols = np.concatenate(found, axis=1)
         if rows.size >= most:
             return None
-        order = np.lexsort((cols, rows))
-        return rows[order], cols[order]
+        rows, cols = np.divmod(np.sort(rows * corners.extent[1] + cols), corners.extent[1])
+        return rows, cols
 
     def _made_for(self, windows: tuple[int, int], n_threads: int) -> Sequence[Sequence[Correlator]]:
         """Return what correlates each channel with its bases, and with its pure blocks last."""
