@@ -10,7 +10,6 @@ of what is left open is a distance, of the means from all that slices can be: of
 it is no less, but for how far its own means are from these.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -81,7 +80,9 @@ class Coarse:
         self._height, self._width = slices.shape
         height, width = self._shape = self._height // BLOCK, self._width // BLOCK
         shares = [_shares(plane, self._shape) for plane in slices.labels]
-        self._bases = [_orthonormal(own).reshape(-1, height, width) for own in shares]
+        # Orthonormal, so that what is explained is a sum of squares. Of slices that are sums of
+        # others by blocks rounding makes bases that explain too much: bounds are lower, but right.
+        self._bases = [np.linalg.qr(own.T)[0].T.reshape(-1, height, width) for own in shares]
         self._pure = [(own.max(axis=0) == 1).reshape(1, height, width) for own in shares]
         self._correlators: tuple[tuple[int, int], Sequence[Sequence[Correlator]]] = (0, 0), ()
 
@@ -102,7 +103,8 @@ class Coarse:
         sums, inner, totals, squares = _sum_blocks(planes, n_threads)
         coarse = sums[0, 0].astype(np.float64)
         coarse -= np.rint(coarse.mean(axis=(1, 2), keepdims=True))
-        rows, columns = (a - b + 1 for a, b in zip(coarse.shape[1:], self._shape, strict=True))
+        extent = planes.shape[1] - self._height + 1, planes.shape[2] - self._width + 1
+        rows, columns = (-(-side // BLOCK) for side in extent)
         known = np.empty((3, rows, columns))
         shape = product_tile(self._shape, (rows, columns), 2)
         correlators = self._made_for((-(-shape[0] // 2), shape[1]), n_threads)
@@ -113,7 +115,6 @@ class Coarse:
             self._bound(*patches, correlators, known[:, *tile.place])
 
         run(task, tiles((rows, columns), *shape), n_threads)
-        extent = planes.shape[1] - self._height + 1, planes.shape[2] - self._width + 1
         scatter = self._scatter_about(totals, squares, planes.shape[1:])
         apart, within, of_sums = known
         return Corners(extent, sums, apart, within, of_sums, scatter[:rows, :columns])
@@ -232,22 +233,7 @@ def _shares(labels: Indices, shape: tuple[int, int]) -> NDArray[np.float64]:
     block = np.arange(height)[:, None] * width + np.arange(width)
     block = block.repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)
     counts = np.bincount((block * number + whole).ravel(), minlength=height * width * number)
-    return np.ascontiguousarray(counts.reshape(-1, number).T / BLOCK**2)
-
-
-def _orthonormal(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return orthonormal rows, of which these are sums: what they explain is a sum of squares.
-
-    Of rows that are sums of others rounding leaves something, which explains too much: bounds
-    are lower for it, but right.
-    """
-    found = np.empty((0, rows.shape[1]))
-    for row in rows:
-        for _ in range(3):
-            row = row - np.einsum("i,ij->j", np.einsum("ij,j->i", found, row), found)
-            row /= math.sqrt(np.einsum("i,i->", row, row)) or 1.0
-        found = np.vstack([found, row])
-    return found
+    return np.asarray(counts.reshape(-1, number).T / BLOCK**2)
 
 
 def _windows(numbers: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:

@@ -261,6 +261,7 @@ def test_the_first_curve_is_free(rng):
     assert (scores < 1).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("side", "penalty"), [(16, 0.16), (32, 0.16), (64, 0.04)])
 def test_a_curve_costs_less_over_more_pixels(side, penalty, rng):
     template = rng.integers(0, 256, (side, side)).astype(np.uint8)

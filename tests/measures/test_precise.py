@@ -185,6 +185,7 @@ def test_whole_numbers_too_large_for_floats_are_told_apart(rng):
     assert found.center == pytest.approx(plain.center, abs=1e-6)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("noise", [1, 8])
 def test_along_a_straight_edge_noise_is_no_place(noise, rng):
     """It is where it is by noise alone; across the edge it is not."""
