@@ -29,7 +29,8 @@ BLOCK = 4  # pixels of a side
 _BEFORE, _BEHIND = 1, 2
 _STRIP = 32  # rows of blocks are summed at a time
 
-_EXACT = 2.0**53  # whole numbers up to this are exact in double precision
+# Whole numbers up to this are exact in single precision, and in double precision.
+_EXACT_SINGLE, _EXACT = 2.0**24, 2.0**53
 _ROUNDING = 1e-11  # share by which rounding may make bases explain too little
 
 
@@ -88,8 +89,9 @@ class Coarse:
 
     def exact(self, magnitude: int) -> bool:
         """Whether all is exact for whole numbers of that magnitude."""
-        largest = 2.0 * BLOCK**2 * magnitude
-        return self._shape[0] * self._shape[1] * largest**2 <= _EXACT
+        largest = float(BLOCK**2 * magnitude)
+        squares = self._shape[0] * self._shape[1] * (2 * largest) ** 2
+        return largest <= _EXACT_SINGLE and squares <= _EXACT
 
     def corners(self, planes: NDArray[Any], n_threads: int) -> Corners:
         """Bound what is left open of windows at the corners of blocks, and near them.
@@ -199,7 +201,8 @@ class Coarse:
         """Fill in `Corners.apart`, `within` and `scatter_of_sums` of a tile."""
         apart, within, scatter = out
         rows, columns = apart.shape
-        windows = half, _ = -(-rows // 2), columns
+        half = -(-rows // 2)
+        windows = half, columns
         out[:] = 0
         explained, square = np.empty((2, half, 2 * columns))
         for plane, own, (*bases, pure), blocks in zip(

@@ -147,3 +147,6 @@ def test_exact_up_to_a_magnitude():
     assert coarse.exact(255)
     assert coarse.exact(4095)
     assert not coarse.exact(2**20)
+    small = Coarse(Slices(np.zeros((1, 8, 8), np.int64)))
+    assert small.exact(2**20)  # sums of 16, in single precision
+    assert not small.exact(2**20 + 1)
