@@ -270,7 +270,7 @@ def moments_of(image, slices, tile, accuracy=1e-10):
     """Moments of the windows of one tile, the way there being the plan's."""
     programs = Programs(slices)
     inside = inside_way(image, programs, [tile])
-    return tile_moments(image, programs, tile, accuracy, inside)
+    return next(tile_moments(image, programs, tile, accuracy, inside))
 
 
 def exact_moments(image, slices, tile):

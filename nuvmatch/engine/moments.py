@@ -1,6 +1,8 @@
 """Mean and scatter of every window of a tile, over the pixels that count."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +10,8 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 from .additions import LANES
-from .images import EXACT_LIMIT, Image
+from .fourier import error_bound
+from .images import EXACT_LIMIT, Image, unit_scale
 from .programs import Programs
 from .slices import Slices
 from .threads import Tile, scratch
@@ -32,6 +35,9 @@ _ROWS_OF_A_SAMPLE = 8
 # Share of a tile's windows up to which these are done again one by one, not all in floats.
 _SHARE_RECOMPUTED = 1 / 64
 
+# Outliers are the fewer beyond a gap of that share of the range of greys; so many kinds at most.
+_GAP, _GAPS = 0.25, 8
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -53,6 +59,33 @@ class Moments:
     scatter: NDArray[np.float64]  # (rows, columns): summed squared deviations from the mean;
     #                               exactly 0 if flat, NaN if the window has a bad pixel
     inexact: NDArray[np.bool_] | None  # (rows, columns of the tile): whose scatter is not exact
+    windows: NDArray[np.bool_] | None = None  # likewise: those this is for; None: all
+
+    def doubtful(self, accuracy: float) -> NDArray[np.bool_]:
+        """Mark windows whose scatter is not exact, or so little that transforms may lose it."""
+        if self.inexact is None:
+            return np.zeros(self.tile.shape, np.bool_)
+        if self.patch.dtype != np.float64:
+            return self.inexact
+        energy = float(np.einsum("cyx,cyx->", self.patch, self.patch))  # no threads of BLAS here
+        error = error_bound(energy, self.slices.pixels)
+        scatter = self.scatter[:, : self.tile.shape[1]]
+        return self.inexact | (scatter > 0) & (scatter < (error / accuracy) ** 2)
+
+    def own(self, windows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return those of some windows that this is for."""
+        return windows if self.windows is None else windows & self.windows
+
+    @contextmanager
+    def filling(self, out: NDArray[Any]) -> Iterator[None]:
+        """Keep what a score map has at windows that this is not for, while its tile is filled."""
+        if self.windows is None:
+            yield
+            return
+        part = out[self.tile.place]
+        before = part.copy()
+        yield
+        np.copyto(part, before, where=~self.windows)
 
     def centres(self) -> NDArray[np.float64]:
         """Whole numbers near the mean of each channel of an exact patch, from some rows; else 0."""
@@ -115,14 +148,47 @@ def tile_moments(
     accuracy: float,
     inside: Inside,
     lanes: int = LANES,
-) -> Moments:
-    """Sum over all windows of a tile.
+) -> Iterator[Moments]:
+    """Sum over all windows of a tile: mostly at once.
 
     Whole numbers are summed exactly. Others are summed about the middle of the patch, or
     rounded; where that leaves the scatter less exact than `accuracy`, the window is
-    `inexact`. Where rounding makes many so, the tile is done without. Arrays are made as
-    wide as a multiple of `lanes`.
+    `inexact`. Where rounding makes many so, the tile is done without. Where outliers do, windows
+    without any are summed apart from those that have some, about the middle of other greys.
+    Arrays are made as wide as a multiple of `lanes`.
     """
+    found = _moments(image, programs, tile, accuracy, inside, lanes)
+    inexact = found.doubtful(accuracy)
+    if np.count_nonzero(inexact) <= _SHARE_RECOMPUTED * inexact.size:
+        yield found
+        return
+    if image.precise is not None:
+        in_floats: Inside = "everything" if programs.slices.full else "pixels"
+        yield from tile_moments(image.precise, programs, tile, accuracy, in_floats, lanes)
+        return
+    outliers, reach = _find_outliers(image, programs, tile, found.raw)
+    touched = bad_counts(outliers, programs, len(inexact))[:, : inexact.shape[1]] > 0
+    if not touched.any() or not (inexact & ~touched).any():
+        yield found
+        return
+    near = replace(image, scale=unit_scale(reach))  # or squares may underflow
+    for windows, left_out in ((touched, False), (~touched, True)):
+        scaled = near if left_out else image
+        found = _moments(scaled, programs, tile, accuracy, inside, LANES, outliers, left_out)
+        yield replace(found, windows=windows)
+
+
+def _moments(
+    image: Image,
+    programs: Programs,
+    tile: Tile,
+    accuracy: float,
+    inside: Inside,
+    lanes: int,
+    outliers: NDArray[np.uint8] | None = None,
+    left_out: bool = False,
+) -> Moments:
+    """Sum over all windows of a tile, about the middle of what is no outlier."""
     rows, columns = tile.shape
     slices = programs.slices
     if not slices.full and (inside != "transforms" or image.bad is not None):
@@ -132,7 +198,10 @@ def tile_moments(
     bad = image.bad_patch(tile, slices.shape, padded)
     patch, origin = raw, np.full(len(raw), image.middle / image.scale + image.offset)
     if image.form in (np.int64, np.float64):
-        patch, origin = _about_the_middle(raw, columns + slices.shape[1] - 1, bad, image)
+        width = columns + slices.shape[1] - 1
+        patch, origin = _about_the_middle(raw, width, bad, outliers, image)
+        if left_out and outliers is not None:
+            patch[:, outliers[0] != 0] = 0
     sums, squares = window_sums(patch, image.magnitude, slices.shape)
     totals, inner_squares = inner_sums(patch, image.magnitude, programs, inside, sums, squares)
     scatter = scratch.array("scatter", (rows, padded), np.float64)
@@ -146,10 +215,6 @@ def tile_moments(
             flat = flat_windows(raw, slices, rows)[:, :columns]
             scatter[:, :columns][flat] = 0
             inexact &= ~flat
-            many = np.count_nonzero(inexact) > _SHARE_RECOMPUTED * inexact.size
-            if image.precise is not None and many:
-                in_floats: Inside = "everything" if slices.full else "pixels"
-                return tile_moments(image.precise, programs, tile, accuracy, in_floats, lanes)
     if bad is not None:
         touched = bad_counts(bad, programs, rows) > 0
         scatter[touched] = np.nan
@@ -195,28 +260,79 @@ def _inexact_windows(
     return inexact[:, : tile.shape[1]]
 
 
+def _scaled_differences(
+    greys: NDArray[Any], middle: NDArray[Any], scale: float
+) -> NDArray[np.float64]:
+    """Return ``(greys - middle) * scale`` where a difference may overflow."""
+    if greys.dtype == np.float64:
+        return np.asarray(greys * scale - middle * scale)
+    unsigned, origin = greys.view(np.uint64), middle.view(np.uint64)
+    above = (unsigned - origin).astype(np.float64)
+    return np.where(greys >= middle, above, -(origin - unsigned).astype(np.float64)) * scale
+
+
+def _find_outliers(
+    image: Image, programs: Programs, tile: Tile, raw: NDArray[Any]
+) -> tuple[NDArray[np.uint8], float]:
+    """Mark the outliers of a patch, shape (1, rows, columns); return the largest of the others."""
+    columns, shape = tile.shape[1], programs.slices.shape
+    padded, width = -(-columns // LANES) * LANES, columns + shape[1] - 1
+    bad = image.bad_patch(tile, shape, padded)
+    good = np.ones((raw.shape[1], width), np.bool_) if bad is None else bad[0, :, :width] == 0
+    outliers = np.zeros((1, raw.shape[1], padded + shape[1] - 1), np.uint8)
+    reach = 0.0
+    for plane in raw[:, :, :width]:
+        low, high = _usual_range(plane[good])
+        outliers[0, :, :width] |= good & ((plane < low) | (plane > high))
+        reach = max(reach, abs(float(low)), abs(float(high)))
+    return outliers, reach
+
+
+def _usual_range(greys: NDArray[Any]) -> tuple[Any, Any]:
+    """Return the lowest and the highest grey, but for the fewer beyond a wide gap."""
+    ordered = np.sort(greys)
+    for _ in range(_GAPS):
+        # No difference overflows: of whole numbers as if unsigned, and of halves.
+        whole = ordered.dtype == np.int64
+        gaps = np.diff(ordered.view(np.uint64) if whole else ordered * 0.5)
+        if not gaps.size or gaps.max() <= _GAP * gaps.sum():
+            break
+        at = int(gaps.argmax()) + 1
+        ordered = ordered[at:] if at <= ordered.size // 2 else ordered[:at]
+    return (ordered[0], ordered[-1]) if ordered.size else (0, 0)
+
+
 def _about_the_middle(
-    raw: NDArray[Any], width: int, bad: NDArray[np.uint8] | None, image: Image
+    raw: NDArray[Any],
+    width: int,
+    bad: NDArray[np.uint8] | None,
+    outliers: NDArray[np.uint8] | None,
+    image: Image,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Subtract the middle of each channel's range, and scale; bad pixels become 0.
+    """Subtract the middle of each channel's range, outliers apart, and scale; bad pixels become 0.
 
     Whole numbers are subtracted as such, before floats round them. Digits that get lost here
     are missed, and summed again, where they matter.
     """
     patch = scratch.array("centred", raw.shape, np.float64)
     inside = raw[:, :, :width]
-    if bad is None:
+    without = [one[0, :, :width] == 0 for one in (bad, outliers) if one is not None]
+    if not without:
         low, high = inside.min(axis=(1, 2)), inside.max(axis=(1, 2))
     else:
-        good = bad[0, :, :width] == 0
+        good = np.logical_and.reduce(without)
         chosen = inside[:, good] if good.any() else np.zeros((len(raw), 1), raw.dtype)
         low, high = chosen.min(axis=1), chosen.max(axis=1)
     if raw.dtype == np.int64:  # rounded up: no difference overflows
         middle = low // 2 + high // 2 + (low % 2 | high % 2)
     else:
         middle = low / 2 + high / 2
-    np.subtract(raw, middle[:, None, None], out=patch)
-    patch *= image.scale
+    with np.errstate(over="ignore"):  # of outliers
+        np.subtract(raw, middle[:, None, None], out=patch)
+        patch *= image.scale
+        if outliers is not None:
+            far = outliers[0] != 0
+            patch[:, far] = _scaled_differences(raw[:, far], middle[:, None], image.scale)
     patch[:, :, width:] = 0
     if bad is not None:
         patch[:, bad[0] != 0] = 0

@@ -178,8 +178,9 @@ def for_each_product(
     inside = inside_way(image, programs, todo)
 
     def task(tile: Tile) -> None:
-        moments = tile_moments(image, programs, tile, accuracy, inside, lanes=1)
-        out[tile.place] = score(_tile_products(moments, pattern, correlator, accuracy))
+        for moments in tile_moments(image, programs, tile, accuracy, inside, lanes=1):
+            with moments.filling(out):
+                out[tile.place] = score(_tile_products(moments, pattern, correlator, accuracy))
 
     run(task, todo, n_threads)
 
@@ -312,7 +313,7 @@ def _tile_products(
     if np.count_nonzero(line) <= _PATCHES_READ_AGAIN * pixels / slices.pixels:
         again, straight = again | line, _SLOPES
     done = TileProducts(moments.tile, *each, straight, moments.levels)
-    ys, xs = map(np.ascontiguousarray, np.nonzero(again))
+    ys, xs = map(np.ascontiguousarray, np.nonzero(moments.own(again)))
     if ys.size:
         done.put(ys, xs, _in_two_passes(moments.raw, image, pattern, ys, xs))
     return done

@@ -302,7 +302,7 @@ def _for_each_scatter(
     inside = inside_way(image, programs, todo)
 
     def task(tile: Tile) -> None:
-        use(tile, lambda: tile_moments(image, programs, tile, 1.0, inside).scatter)
+        use(tile, lambda: next(tile_moments(image, programs, tile, 1.0, inside)).scatter)
 
     run(task, todo, n_threads)
 

@@ -100,10 +100,13 @@ def for_each_tile(
         return inexact
 
     def task(tile: Tile) -> None:
-        moments = tile_moments(image, programs, tile, accuracy, plan.inside, plan.lanes)
-        inexact = fill(moments)
+        for moments in tile_moments(image, programs, tile, accuracy, plan.inside, plan.lanes):
+            with moments.filling(out):
+                again(moments, fill(moments))
+
+    def again(moments: Moments, inexact: Inexact) -> None:
         if inexact is not None and inexact.any():
-            part = _in_a_row(moments.recompute(moments.slices, inexact), moments)
+            part = _in_a_row(moments.recompute(moments.slices, moments.own(inexact)), moments)
             scores = np.empty((1, part.tile.right), out.dtype)
             score(part, scores)
             out[part.place] = scores
