@@ -23,7 +23,7 @@ from .._jit import jit
 TieBreaker = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
 
 # Candidates of a band that there is room for: if there are more it is looked through again.
-_EXPECTED, _ONE_IN = 4096, 32
+_EXPECTED, _ONE_IN = 4096, 8
 _FARTHEST = 2**60  # rows or columns
 _CELLS = 16  # for each candidate, at most
 _LEAST_CELL = 16  # side of the cells in which neighbours are looked up
@@ -350,23 +350,26 @@ def find_candidates(
     """
     count = 0
     columns = band.shape[1]
+    highest = band.dtype.type(np.inf)
+    lowest = np.full(columns + 2, highest)  # of a row and its neighbours
     passes = np.empty(columns, np.bool_)
     for y in range(first, stop):
         own = band[y] if y >= 0 else above[1]
         up = band[y - 1] if y >= 1 else above[y + 1]
         down = band[y + 1] if y + 1 < band.shape[0] else own  # which undercuts no more than it did
-        some = 0
+        some = False
         for x in range(columns):
-            passes[x] = own[x] <= limit and own[x] < np.inf
-            some += passes[x]
-        if some == 0:
+            some |= own[x] <= limit
+        if not some:
             continue
         for x in range(columns):
-            passes[x] &= not (up[x] < own[x] or down[x] < own[x])
-        for x in range(columns - 1):
-            passes[x] &= not (up[x + 1] < own[x] or own[x + 1] < own[x] or down[x + 1] < own[x])
-        for x in range(1, columns):
-            passes[x] &= not (up[x - 1] < own[x] or own[x - 1] < own[x] or down[x - 1] < own[x])
+            low = up[x] if up[x] < highest else highest  # not NaN
+            low = own[x] if own[x] < low else low
+            lowest[x + 1] = down[x] if down[x] < low else low
+        for x in range(columns):
+            score = own[x]
+            undercut = (lowest[x] < score) | (lowest[x + 1] < score) | (lowest[x + 2] < score)
+            passes[x] = (score <= limit) & (score < highest) & (not undercut)
         for x in range(columns):
             if passes[x]:
                 if count < places.shape[1]:

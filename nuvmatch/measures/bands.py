@@ -59,6 +59,8 @@ class Bands:
     ----------
     extent : (int, int)
         Rows and columns of the maps; 0 where the image is smaller than the template.
+    n_threads : int
+        As given.
     """
 
     def __init__(
@@ -73,7 +75,7 @@ class Bands:
         self.image = image
         self._shape = shape
         self.dtype = dtype
-        self._n_threads = n_threads
+        self.n_threads = n_threads
         rows, columns = image.shape
         self.extent = max(rows - shape[0] + 1, 0), max(columns - shape[1] + 1, 0)
         self._whole: NDArray[Any] | None = None
@@ -125,7 +127,7 @@ class Bands:
         return found
 
     def _made_of(self, scorers: Sequence[Scorer], image: Image) -> Bands:
-        return Bands(scorers, image, self._shape, self.dtype, self._n_threads)
+        return Bands(scorers, image, self._shape, self.dtype, self.n_threads)
 
     def peaks(
         self, scores: ScoreMap, chance: Chance | None, rule: PeakRule, break_ties: TieBreaker
@@ -157,7 +159,7 @@ class Bands:
         large = self.extent[0] * self.extent[1] > WINDOWS_HELD  # to be searched in bands
         if len(self._scorers) > 1 or not callable(find) or self._whole is not None or large:
             return None
-        found = find(self.image, self.dtype, near, self._n_threads)
+        found = find(self.image, self.dtype, near, self.n_threads)
         if found is None:
             return None
         return Places(found.rows, found.cols, found.scores.astype(np.float64))
@@ -186,7 +188,7 @@ class Bands:
         return self._fill_from(self.image.crop(first, 0, height, self.image.shape[1]), out)
 
     def _fill_from(self, under: Image, out: NDArray[Any]) -> NDArray[Any]:
-        fill_all(self._scorers, under, list(out), self._n_threads)
+        fill_all(self._scorers, under, list(out), self.n_threads)
         return out
 
 

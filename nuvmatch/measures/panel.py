@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial, reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import silence, warn
+from ..engine import run
 from ..finding import (
     Chance,
     Null,
@@ -41,6 +42,8 @@ _ENOUGH = 4  # tails of places, of each decoy: those are dropped that are where 
 _STRIP = 4  # templates: no less high is what is searched of an image
 _APART = 2**40  # rows, between images
 
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 Maps = Sequence[tuple[int, NDArray[Any]]]  # first rows, and score maps
 
 
@@ -129,21 +132,24 @@ class Panel:
         return null
 
     def _learn(self, searches: Sequence[Bands], share: float) -> Null:
-        decoys = self._seek_decoys(searches, share)
+        decoys, n_threads = self._seek_decoys(searches, share), searches[0].n_threads
         if not self.joins:
             ours = self._lowest([search.one(0) for search in searches])
-            return self._law(ours[0], [self._lowest_of(maps)[0] for maps in decoys], self.name)
+            theirs = _of_each(decoys, self._lowest_of, n_threads)
+            return self._law(ours[0], [lowest for (lowest,) in theirs], self.name)
         every = [search.made("all", np.asarray, search.dtype) for search in searches]
         ours = self._lowest(every)
-        theirs = [self._lowest_of(maps) for maps in decoys]
+        theirs = _of_each(decoys, self._lowest_of, n_threads)
         parts = self._parts(ours, theirs)
         if not any(part.decides for part in parts):
             return Null(self.shape, 0, 0, np.empty(0), self.name, parts=parts)
         joined = self._lowest([self._joined(search, parts) for search in searches])[0]
-        judged = []
-        for i, maps in enumerate(decoys):
+
+        def judge(i: int) -> Lowest:
             by = self._by_others(i, ours, theirs, parts)
-            judged.append(self._lowest_of([(first, join(one, by)) for first, one in maps])[0])
+            return self._lowest_of([(first, join(one, by)) for first, one in decoys[i]])[0]
+
+        judged = _of_each(range(len(decoys)), judge, n_threads)
         return self._law(joined, judged, self.name, parts)
 
     def _by_others(
@@ -285,6 +291,17 @@ class Panel:
                 sought = search.by(decoy)
                 maps += [(i * _APART + top, sought.rows(top, bottom)) for top, bottom in of_decoy]
         return found
+
+
+def _of_each(many: Sequence[Given], make: Callable[[Given], Made], n_threads: int) -> list[Made]:
+    """Return what is made of each, by some threads."""
+    made: dict[int, Made] = {}
+
+    def task(i: int) -> None:
+        made[i] = make(many[i])
+
+    run(task, range(len(many)), n_threads)
+    return [made[i] for i in range(len(many))]
 
 
 def is_faithful(measure: Measure) -> bool:
