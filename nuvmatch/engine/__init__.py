@@ -16,7 +16,14 @@ from .joint import (
 )
 from .lattices import Lattice, find_lattice, find_spacing, sample_step
 from .maps import replace_nan
-from .products import Pattern, ProductScore, TileProducts, for_each_product, products_at
+from .products import (
+    Pattern,
+    ProductScore,
+    TileProducts,
+    Wanted,
+    for_each_product,
+    products_at,
+)
 from .programs import Programs
 from .projections import Projections, TileProjections
 from .slices import Slices
@@ -46,6 +53,7 @@ __all__ = [
     "TileProducts",
     "TileProjections",
     "TileSums",
+    "Wanted",
     "available_cpus",
     "ends_around",
     "ends_within",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 from .additions import LANES
-from .fourier import error_bound
+from .fourier import Correlator, error_bound, halves
 from .images import EXACT_LIMIT, Image, unit_scale
 from .programs import Programs
 from .slices import Slices
@@ -94,6 +94,22 @@ class Moments:
         width = self.tile.shape[1] + self.slices.shape[1] - 1
         rows = self.patch[:, ::_ROWS_OF_A_SAMPLE, :width]
         return np.asarray(np.rint(rows.mean(axis=(1, 2))))
+
+    def spectra(self, correlator: Correlator) -> tuple[list[NDArray[np.complex128]], list[float]]:
+        """Transform each channel, less its centre; and tell sums of squares.
+
+        Of a single channel the next transform overwrites it.
+        """
+        rows, columns = self.tile.shape
+        width = columns + self.slices.shape[1] - 1
+        spectra, energies = [], []
+        for plane, origin in zip(self.patch, self.centres(), strict=True):
+            spectrum, energy = correlator.transform(
+                *halves(plane, rows), columns=width, origin=complex(origin, origin)
+            )
+            spectra.append(spectrum if len(self.patch) == 1 else spectrum.copy())
+            energies.append(energy)
+        return spectra, energies
 
     def levels(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean of each channel, in image greys, and by what greys were multiplied.

@@ -1,16 +1,16 @@
 """Covariance of every window with a template: by FFT, and exactly where that is not enough."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import jit
 from .additions import LANES
-from .fourier import Correlator, error_bound, halves
+from .fourier import Correlator, error_bound
 from .images import Image, unit_scale
 from .moments import Moments, as_floats, tile_moments
 from .plan import inside_way, product_tile
@@ -160,27 +160,33 @@ class TileProducts:
 ProductScore = Callable[[TileProducts], NDArray[np.float64]]
 
 
-def for_each_product(
-    image: Image, pattern: Pattern, score: ProductScore, out: NDArray[Any], n_threads: int
-) -> None:
-    """Fill a score map from the products of every window with the pattern.
+class Wanted(NamedTuple):
+    """A score map to be filled from the products of every window with a pattern."""
 
-    Parameters
-    ----------
-    score : callable
-        Returns the scores of a tile, (rows, columns); NaN where there is no evidence.
-    out : ndarray of shape (H - h + 1, W - w + 1), float32 or float64, filled
-    """
-    programs, accuracy = pattern.programs, tolerance(out.dtype)
-    shape = product_tile(programs.slices.shape, out.shape, 2)
-    correlator = pattern.correlator((-(-shape[0] // 2), shape[1]))
-    todo = tiles(out.shape, *shape)
+    pattern: Pattern
+    score: ProductScore  # returns scores of a tile, (rows, columns); NaN is no evidence
+    out: NDArray[Any]  # (H - h + 1, W - w + 1), float32 or float64
+
+
+def for_each_product(image: Image, wanted: Sequence[Wanted], n_threads: int) -> None:
+    """Fill score maps, all of one shape and type, from products with patterns of one mask."""
+    programs, extent = wanted[0].pattern.programs, wanted[0].out.shape
+    accuracy = tolerance(wanted[0].out.dtype)
+    shape = product_tile(programs.slices.shape, (extent[0], extent[1]), 2)
+    windows = -(-shape[0] // 2), shape[1]
+    correlators = [one.pattern.correlator(windows) for one in wanted]
+    todo = tiles((extent[0], extent[1]), *shape)
     inside = inside_way(image, programs, todo)
 
     def task(tile: Tile) -> None:
         for moments in tile_moments(image, programs, tile, accuracy, inside, lanes=1):
-            with moments.filling(out):
-                out[tile.place] = score(_tile_products(moments, pattern, correlator, accuracy))
+            spectra, energies = moments.spectra(correlators[0])
+            for (pattern, score, out), correlator in zip(wanted, correlators, strict=True):
+                products = _tile_products(
+                    moments, pattern, correlator, spectra, sum(energies), accuracy
+                )
+                with moments.filling(out):
+                    out[tile.place] = score(products)
 
     run(task, todo, n_threads)
 
@@ -270,24 +276,26 @@ def _in_a_row(
 
 
 def _tile_products(
-    moments: Moments, pattern: Pattern, correlator: Correlator, accuracy: float
+    moments: Moments,
+    pattern: Pattern,
+    correlator: Correlator,
+    spectra: Sequence[NDArray[np.complex128]],
+    energy: float,
+    accuracy: float,
 ) -> TileProducts:
     image, slices = moments.image, moments.slices
     rows, columns = moments.tile.shape
     width, half = columns + slices.shape[1] - 1, -(-rows // 2)
     origin = moments.centres()
     # Of several channels in an array that has columns to spare, as one channel's: compiled once.
-    found, energy = scratch.array("found", (half, columns + 1), np.complex128)[:, :columns], 0.0
+    found = scratch.array("found", (half, columns + 1), np.complex128)[:, :columns]
     found[:] = 0
-    for c, plane in enumerate(moments.patch):
-        both = complex(origin[c], origin[c])
-        spectrum, more = correlator.transform(*halves(plane, rows), columns=width, origin=both)
+    for c, spectrum in enumerate(spectra):
         of_channel = correlator.correlate(spectrum, c, (half, columns))
-        if len(origin) > 1:
+        if len(spectra) > 1:
             found += of_channel
         else:
             found = of_channel
-        energy += more
     error = error_bound(energy, pattern.energy)
     whole = image.exact and pattern.integral and error < 0.25
     # What lost digits may be off by more than the accuracy.
@@ -312,9 +320,10 @@ def _tile_products(
     pixels = moments.patch[0, :, :width].size
     if np.count_nonzero(line) <= _PATCHES_READ_AGAIN * pixels / slices.pixels:
         again, straight = again | line, _SLOPES
-    done = TileProducts(moments.tile, *each, straight, moments.levels)
     ys, xs = map(np.ascontiguousarray, np.nonzero(moments.own(again)))
+    done = TileProducts(moments.tile, *each, straight, moments.levels)
     if ys.size:
+        done = replace(done, squares=moments.scatter.copy())  # other patterns ask for them, too
         done.put(ys, xs, _in_two_passes(moments.raw, image, pattern, ys, xs))
     return done
 

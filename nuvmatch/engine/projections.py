@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .fourier import Correlator, error_bound, halves
+from .fourier import Correlator, error_bound
 from .moments import Moments
 from .programs import Programs
 
@@ -89,8 +89,8 @@ class Projections:
         correlator = self.programs.keep_correlator(
             ("curves", half), lambda: Correlator(self._patterns, half)
         )
-        spectra, energy = self._spectra(moments, correlator)
-        error = 2 * math.sqrt(self.number) * error_bound(energy, 1.0)
+        spectra, energies = moments.spectra(correlator)
+        error = 2 * math.sqrt(self.number) * error_bound(max(energies), 1.0)
         part = -(-rows // 2), columns
         each = (
             correlator.correlate(spectra[i % len(spectra)], i, part) for i in range(self.number)
@@ -103,18 +103,3 @@ class Projections:
             again |= moments.inexact
             number = int(np.count_nonzero(again))
         return again if number <= _SHARE_AGAIN * again.size else None
-
-    def _spectra(
-        self, moments: Moments, correlator: Correlator
-    ) -> tuple[list[NDArray[np.complex128]], float]:
-        """Transform the channels; and tell the largest sum of squares of one."""
-        rows, columns = moments.tile.shape
-        width = columns + moments.slices.shape[1] - 1
-        spectra, most = [], 0.0
-        for plane, origin in zip(moments.patch, moments.centres(), strict=True):
-            spectrum, energy = correlator.transform(
-                *halves(plane, rows), columns=width, origin=complex(origin, origin)
-            )
-            spectra.append(spectrum if len(moments.patch) == 1 else spectrum.copy())
-            most = max(most, energy)
-        return spectra, most

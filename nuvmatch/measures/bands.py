@@ -29,7 +29,7 @@ from ..finding import (
 from ..finding.suppression import TieBreaker
 from ..results import Match
 from .base import Scorer
-from .counting import fill_all
+from .sharing import fill_all
 
 # Windows whose scores are held at a time. The rows that two bands share are read twice, so
 # bands are not too low; most images are done in one.

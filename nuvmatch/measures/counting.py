@@ -13,9 +13,10 @@ from ..engine import Image, JointSums, Programs, Slices, SumUp, Terms, for_each_
 from .base import Scorer
 from .bins import Cuts, report, spread
 from .image_bins import bin_image, check_image_bins
+from .sharing import SharingScorer
 
 
-class CountingScorer(Scorer):
+class CountingScorer(SharingScorer):
     """A measure of joint histograms of one template's bins with those of windows."""
 
     def __init__(self, cuts: Cuts, value_range: tuple[float, float] | None) -> None:
@@ -39,12 +40,10 @@ class CountingScorer(Scorer):
         Where they are in single precision, others can be had by `sum_up`.
         """
 
-    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
-        """Fill a score map."""
-        _fill_alike([self], image, [out], n_threads)
-
-    def counts_like(self, other: CountingScorer) -> bool:
+    def shares_with(self, other: Scorer) -> bool:
         """Tell whether another counts the same pixels of the same template in the same bins."""
+        if not isinstance(other, CountingScorer):
+            return False
         bins = self._image_bins, self._value_range
         theirs = other._image_bins, other._value_range
         return (
@@ -53,44 +52,25 @@ class CountingScorer(Scorer):
             and np.array_equal(self._labels, other._labels)
         )
 
+    @staticmethod
+    def fill_together(
+        scorers: Sequence[CountingScorer],
+        image: Image,
+        out: Sequence[NDArray[Any]],
+        n_threads: int,
+    ) -> None:
+        """Fill a score map for each of several scorers that count alike."""
+        one, every = scorers[0], [scorer.terms(out[0].dtype) for scorer in scorers]
+        tables = [terms.n_log_n for terms in every if terms.n_log_n is not None]
+        values = [terms.values for terms in every if terms.values]
+        table = max(tables, key=np.size, default=None)
+        joined = Terms(table, next(iter(values), ()))
+        rough = table is not None and table.size == 0
 
-def _fill_alike(
-    scorers: Sequence[CountingScorer],
-    image: Image,
-    out: Sequence[NDArray[Any]],
-    n_threads: int,
-) -> None:
-    """Fill a score map for each of several scorers that count alike."""
-    one, every = scorers[0], [scorer.terms(out[0].dtype) for scorer in scorers]
-    tables = [terms.n_log_n for terms in every if terms.n_log_n is not None]
-    values = [terms.values for terms in every if terms.values]
-    table = max(tables, key=np.size, default=None)
-    joined = Terms(table, next(iter(values), ()))
-    rough = table is not None and table.size == 0
+        def score(sum_up: SumUp) -> list[NDArray[np.float64]]:
+            sums = sum_up(joined)
+            return [scorer.score(sums, sum_up if rough else None) for scorer in scorers]
 
-    def score(sum_up: SumUp) -> list[NDArray[np.float64]]:
-        sums = sum_up(joined)
-        return [scorer.score(sums, sum_up if rough else None) for scorer in scorers]
-
-    bins = bin_image(image, one._value_range, one._image_bins)
-    for_each_joint_sum(image, bins, one._image_bins, one._mask, one._slices, score, out, n_threads)
-
-
-def fill_all(
-    scorers: Sequence[Scorer], image: Image, out: Sequence[NDArray[Any]], n_threads: int
-) -> None:
-    """Fill a score map for each scorer; those that count alike at once: that takes the time."""
-    filled: set[int] = set()
-    for i, first in enumerate(scorers):
-        if i in filled:
-            continue
-        if not isinstance(first, CountingScorer):
-            first.fill(image, out[i], n_threads)
-            continue
-        alike = {
-            j: other
-            for j, other in enumerate(scorers)
-            if isinstance(other, CountingScorer) and first.counts_like(other)
-        }
-        _fill_alike(list(alike.values()), image, [out[j] for j in alike], n_threads)
-        filled.update(alike)
+        number = one._image_bins
+        bins = bin_image(image, one._value_range, number)
+        for_each_joint_sum(image, bins, number, one._mask, one._slices, score, out, n_threads)

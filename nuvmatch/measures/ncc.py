@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._jit import jit
 from .._settings import Settings
-from ..engine import Image, Pattern, TileProducts, for_each_product
+from ..engine import Image, Pattern, TileProducts, Wanted, for_each_product
 from .base import Scorer
+from .sharing import SharingScorer
 from .template import Template
 
 
@@ -40,7 +42,7 @@ class NCC(Settings):
         return NCCScorer(template, self.squared)
 
 
-class NCCScorer(Scorer):
+class NCCScorer(SharingScorer):
     """NCC with one template."""
 
     def __init__(self, template: Template, squared: bool) -> None:
@@ -56,15 +58,34 @@ class NCCScorer(Scorer):
             return self._pattern
         return Pattern.from_greys(lattice.steps.astype(np.float64), mask)
 
-    def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
-        """Fill a score map: from whole numbers, if both sides are that or on a lattice."""
-        pattern, lattice = self._pattern, self._template.lattice
-        in_steps = image.in_steps(pattern.mask.size, out.dtype)
-        if in_steps.exact and lattice is not None and lattice.serves(out.dtype):
-            pattern = self._in_steps
+    def shares_with(self, other: Scorer) -> bool:
+        """Tell whether another has a template like this, of the same mask: a mirror image of it."""
+        return isinstance(other, NCCScorer) and (
+            np.array_equal(self._pattern.mask, other._pattern.mask)
+            and self._pattern.integral == other._pattern.integral
+            and (self._template.lattice is None) == (other._template.lattice is None)
+        )
+
+    @staticmethod
+    def fill_together(
+        scorers: Sequence[NCCScorer], image: Image, out: Sequence[NDArray[Any]], n_threads: int
+    ) -> None:
+        """Fill score maps: from whole numbers, if both sides are that or on a lattice."""
+        dtype = out[0].dtype
+        in_steps = image.in_steps(scorers[0]._pattern.mask.size, dtype)
+        patterns = [scorer._pattern_for(in_steps, dtype) for scorer in scorers]
         # One side alone would not do: of a copy, its rounding would be left.
-        image = in_steps if pattern.integral else image
-        for_each_product(image, pattern, partial(self._score, pattern), out, n_threads)
+        image = in_steps if all(pattern.integral for pattern in patterns) else image
+        wanted = [
+            Wanted(pattern, partial(scorer._score, pattern), scores)
+            for scorer, pattern, scores in zip(scorers, patterns, out, strict=True)
+        ]
+        for_each_product(image, wanted, n_threads)
+
+    def _pattern_for(self, image: Image, dtype: np.dtype[Any]) -> Pattern:
+        lattice = self._template.lattice
+        served = image.exact and lattice is not None and lattice.serves(dtype)
+        return self._in_steps if served else self._pattern
 
     def score(self, tile: TileProducts) -> NDArray[np.float64]:
         """Score a tile, from products with the template's greys."""

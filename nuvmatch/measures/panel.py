@@ -287,9 +287,14 @@ class Panel:
         found: list[list[tuple[int, NDArray[Any]]]] = [[] for _ in self._decoys]
         for i, search in enumerate(searches):
             strips = _strips(search.extent[0], share, len(self._decoys), _STRIP * self.shape[0])
-            for decoy, of_decoy, maps in zip(self._decoys, strips, found, strict=True):
-                sought = search.by(decoy)
-                maps += [(i * _APART + top, sought.rows(top, bottom)) for top, bottom in of_decoy]
+            every = range(len(strips))
+            at_once = [every] if share == 1 else [range(k, k + 1) for k in every]
+            for decoys in filter(len, at_once):
+                sought = search.by([scorer for k in decoys for scorer in self._decoys[k]])
+                for top, bottom in strips[decoys[0]]:
+                    maps = sought.rows(top, bottom)
+                    for k, own in zip(decoys, np.split(maps, len(decoys)), strict=True):
+                        found[k].append((i * _APART + top, own))
         return found
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._jit import jit
 from .._settings import Settings
-from ..engine import Image, Pattern, ProductScore, TileProducts, for_each_product
+from ..engine import Image, Pattern, ProductScore, TileProducts, Wanted, for_each_product
 from .base import Scorer
 from .template import Template
 from .units import Greys, common_unit, unit_of
@@ -61,7 +61,7 @@ class SSDScorer(Scorer):
     def fill(self, image: Image, out: NDArray[Any], n_threads: int) -> None:
         """Fill a score map."""
         score = self._with(image, common_unit(image, self._greys, "SSD"))
-        for_each_product(image, self._pattern, score, out, n_threads)
+        for_each_product(image, [Wanted(self._pattern, score, out)], n_threads)
 
     def score_in(self, image: Image) -> ProductScore:
         """Return what scores windows of an image, whatever the units are."""

@@ -25,8 +25,8 @@ from ..finding.suppression import Block, Suppression
 from ..matcher import Matcher
 from ..measures.bands import WINDOWS_HELD, Bands, Combine, Result, ScoreMap, Task
 from ..measures.base import Scorer
-from ..measures.counting import fill_all
 from ..measures.precise import MARGIN
+from ..measures.sharing import fill_all
 from ..results import Match
 from .running import naming, run
 from .scene import Known, Scene, name_of_block

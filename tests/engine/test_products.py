@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from patterns import SHAPES
 
-from nuvmatch.engine import Pattern, for_each_product, prepare, products_at
+from nuvmatch.engine import Pattern, Wanted, for_each_product, prepare, products_at
 
 
 def product_map(image, pattern, shape, of_tile):
@@ -17,7 +17,7 @@ def product_map(image, pattern, shape, of_tile):
         with np.errstate(all="ignore"):  # beyond the tile there may be anything
             return of_tile(tile)[:, : tile.tile.shape[1]]
 
-    for_each_product(image, pattern, score, out, 1)
+    for_each_product(image, [Wanted(pattern, score, out)], 1)
     return out
 
 

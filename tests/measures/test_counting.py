@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nuvmatch import MI, NCC, WindowToPattern
 from nuvmatch.engine import prepare
-from nuvmatch.measures import counting
+from nuvmatch.measures import counting, sharing
 from nuvmatch.measures.template import Template
 
 JOINED = MI(bins=5, binning="equal_width"), WindowToPattern(bins=5, binned=True)
@@ -21,7 +21,7 @@ def parts(rng, channels=1):
 
 def fill(scorers, image, dtype):
     out = np.empty((len(scorers), 32, 43), dtype)
-    counting.fill_all(scorers, image, list(out), 1)
+    sharing.fill_all(scorers, image, list(out), 1)
     return out
 
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import scipy.stats
 import skimage.feature
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from patterns import over_windows
 
 import nuvmatch
 from nuvmatch import NCC
-from nuvmatch.engine import products
+from nuvmatch.engine import prepare, products
+from nuvmatch.measures import Template
+from nuvmatch.measures.sharing import fill_all
 
 
 def test_it_is_that_of_opencv_and_scikit_image(rng):
@@ -153,3 +155,42 @@ def test_where_all_windows_are_straight_lines_work_is_bounded(monkeypatch):
     scores = nuvmatch.score_map(image, image[30:70, 40:90], "ssd")
     assert scores[30, 40] == 0
     assert sum(again) < 100
+
+
+@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kind", ["uint8", "float32", "shares", "colour", "flat parts"])
+def test_mirror_images_share_the_work_and_no_digit(kind, masked, far, rng):
+    """What is filled together is what each fills alone, to the last bit."""
+    channels = 3 if kind == "colour" else 1
+    pixels = rng.integers(0, 200, (channels, 60, 70)).astype(np.uint8)
+    if kind == "flat parts":  # which are done again one by one
+        pixels = pixels.astype(float) + rng.random(pixels.shape)
+        pixels[:, 30:, :40] = 1e3 + 1e-9 * rng.random((30, 40))
+    elif kind != "uint8":
+        pixels = pixels.astype(np.float32) / 255
+        pixels = pixels if kind == "shares" else pixels + rng.random(pixels.shape, np.float32)
+    mask = rng.random((9, 8)) < 0.8 if masked else np.ones((9, 8), bool)
+    mask |= mask[::-1, ::-1]
+    greys = np.moveaxis(pixels[:, 20:29, 30:38], 0, 2)
+    templates = [Template.of(given.copy(), mask) for given in (greys, greys[::-1, ::-1])]
+    if far and pixels.dtype != np.uint8:
+        pixels[0, 50, 60] = 1e30
+    image = prepare(pixels, None, mask.size)
+    scorers = [NCC(squared=k % 2 == 0).prepare(templates[k // 2]) for k in range(4)]
+    assert all(scorers[0].shares_with(other) for other in scorers)
+    for dtype in (np.float32, np.float64):
+        together, alone = np.empty((2, 4, 52, 63), dtype)
+        fill_all(scorers, image, list(together), 1)
+        for scorer, scores in zip(scorers, alone, strict=True):
+            scorer.fill(image, scores, 1)
+        assert_array_equal(together, alone)
+
+
+def test_templates_of_unlike_masks_or_kinds_share_nothing(rng):
+    greys = rng.integers(0, 200, (9, 8))
+    mask = np.arange(72).reshape(9, 8) > 0
+    whole = NCC().prepare(Template.of(greys, None))
+    assert not whole.shares_with(NCC().prepare(Template.of(greys, mask)))
+    assert not whole.shares_with(NCC().prepare(Template.of(greys + 0.3 * rng.random((9, 8)), None)))
+    assert not whole.shares_with(nuvmatch.SSD().prepare(Template.of(greys, None)))
