@@ -12,6 +12,7 @@ from .._jit import jit
 from .additions import LANES
 from .fourier import Correlator, error_bound, halves
 from .images import EXACT_LIMIT, Image, unit_scale
+from .outliers import find_outliers, scaled_differences
 from .programs import Programs
 from .slices import Slices
 from .threads import Tile, scratch
@@ -34,9 +35,6 @@ _ROWS_OF_A_SAMPLE = 8
 
 # Share of a tile's windows up to which these are done again one by one, not all in floats.
 _SHARE_RECOMPUTED = 1 / 64
-
-# Outliers are the fewer beyond a gap of that share of the range of greys; so many kinds at most.
-_GAP, _GAPS = 0.25, 8
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ def tile_moments(
         in_floats: Inside = "everything" if programs.slices.full else "pixels"
         yield from tile_moments(image.precise, programs, tile, accuracy, in_floats, lanes)
         return
-    outliers, reach = _find_outliers(image, programs, tile, found.raw)
+    outliers, reach = _outliers(image, programs, tile, found.raw)
     touched = bad_counts(outliers, programs, len(inexact))[:, : inexact.shape[1]] > 0
     if not touched.any() or not (inexact & ~touched).any():
         yield found
@@ -276,46 +274,17 @@ def _inexact_windows(
     return inexact[:, : tile.shape[1]]
 
 
-def _scaled_differences(
-    greys: NDArray[Any], middle: NDArray[Any], scale: float
-) -> NDArray[np.float64]:
-    """Return ``(greys - middle) * scale`` where a difference may overflow."""
-    if greys.dtype == np.float64:
-        return np.asarray(greys * scale - middle * scale)
-    unsigned, origin = greys.view(np.uint64), middle.view(np.uint64)
-    above = (unsigned - origin).astype(np.float64)
-    return np.where(greys >= middle, above, -(origin - unsigned).astype(np.float64)) * scale
-
-
-def _find_outliers(
+def _outliers(
     image: Image, programs: Programs, tile: Tile, raw: NDArray[Any]
 ) -> tuple[NDArray[np.uint8], float]:
-    """Mark the outliers of a patch, shape (1, rows, columns); return the largest of the others."""
+    """Find outliers of a patch: as `Image.bad_patch` has it; and the largest of other greys."""
     columns, shape = tile.shape[1], programs.slices.shape
     padded, width = -(-columns // LANES) * LANES, columns + shape[1] - 1
     bad = image.bad_patch(tile, shape, padded)
     good = np.ones((raw.shape[1], width), np.bool_) if bad is None else bad[0, :, :width] == 0
-    outliers = np.zeros((1, raw.shape[1], padded + shape[1] - 1), np.uint8)
-    reach = 0.0
-    for plane in raw[:, :, :width]:
-        low, high = _usual_range(plane[good])
-        outliers[0, :, :width] |= good & ((plane < low) | (plane > high))
-        reach = max(reach, abs(float(low)), abs(float(high)))
-    return outliers, reach
-
-
-def _usual_range(greys: NDArray[Any]) -> tuple[Any, Any]:
-    """Return the lowest and the highest grey, but for the fewer beyond a wide gap."""
-    ordered = np.sort(greys)
-    for _ in range(_GAPS):
-        # No difference overflows: of whole numbers as if unsigned, and of halves.
-        whole = ordered.dtype == np.int64
-        gaps = np.diff(ordered.view(np.uint64) if whole else ordered * 0.5)
-        if not gaps.size or gaps.max() <= _GAP * gaps.sum():
-            break
-        at = int(gaps.argmax()) + 1
-        ordered = ordered[at:] if at <= ordered.size // 2 else ordered[:at]
-    return (ordered[0], ordered[-1]) if ordered.size else (0, 0)
+    patch = np.zeros((1, raw.shape[1], padded + shape[1] - 1), np.uint8)
+    patch[0, :, :width], reach = find_outliers(raw[:, :, :width], good)
+    return patch, reach
 
 
 def _about_the_middle(
@@ -348,7 +317,7 @@ def _about_the_middle(
         patch *= image.scale
         if outliers is not None:
             far = outliers[0] != 0
-            patch[:, far] = _scaled_differences(raw[:, far], middle[:, None], image.scale)
+            patch[:, far] = scaled_differences(raw[:, far], middle[:, None], image.scale)
     patch[:, :, width:] = 0
     if bad is not None:
         patch[:, bad[0] != 0] = 0
