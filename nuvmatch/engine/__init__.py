@@ -14,7 +14,7 @@ from .joint import (
     for_each_bin_sum,
     for_each_joint_sum,
 )
-from .lattices import Lattice, find_lattice, find_spacing, sample_step
+from .lattices import Lattice, Spacing, find_lattice, find_spacing, sample_step
 from .maps import replace_nan
 from .products import (
     Pattern,
@@ -45,6 +45,7 @@ __all__ = [
     "Seen",
     "Shape",
     "Slices",
+    "Spacing",
     "Stopping",
     "SumUp",
     "Survey",

@@ -22,8 +22,9 @@ from .window_sums import Inside, bad_counts, flat_windows, inner_sums, window_su
 # The relative error of a float sum, for each of the terms that are added in turn.
 _ROUNDING = 2e-16
 
-# Squares below this have lost digits to the end of the float range.
-_SQUARES_KEPT = 1e-290
+# Squares below this have lost digits to the end of the float range, as those of greys have that
+# are below the other.
+_SQUARES_KEPT, _NEARLY_LOST = 1e-290, 1e-140
 
 # Greys rounded to whole numbers are off by 0.5 at most. Where equal greys are all rounded
 # alike, a share of the scatter is off by 0.5 / sd, sd being the window's standard deviation.
@@ -57,7 +58,8 @@ class Moments:
     scatter: NDArray[np.float64]  # (rows, columns): summed squared deviations from the mean;
     #                               exactly 0 if flat, NaN if the window has a bad pixel
     inexact: NDArray[np.bool_] | None  # (rows, columns of the tile): whose scatter is not exact
-    windows: NDArray[np.bool_] | None = None  # likewise: those this is for; None: all
+    windows: NDArray[np.bool_] | None = None  # likewise: those this is for, of others nothing
+    #                                           here has a meaning; None: all
 
     def doubtful(self, accuracy: float) -> NDArray[np.bool_]:
         """Mark windows whose scatter is not exact, or so little that transforms may lose it."""
@@ -182,12 +184,15 @@ def tile_moments(
         return
     outliers, reach = _outliers(image, programs, tile, found.raw)
     touched = bad_counts(outliers, programs, len(inexact))[:, : inexact.shape[1]] > 0
+    enlarged = replace(image, scale=unit_scale(reach))  # or squares of what is left may underflow
+    if not touched.any() and image.scale * reach < _NEARLY_LOST:  # outliers are in other tiles
+        yield _moments(enlarged, programs, tile, accuracy, inside, lanes)
+        return
     if not touched.any() or not (inexact & ~touched).any():
         yield found
         return
-    near = replace(image, scale=unit_scale(reach))  # or squares may underflow
     for windows, left_out in ((touched, False), (~touched, True)):
-        scaled = near if left_out else image
+        scaled = enlarged if left_out else image
         found = _moments(scaled, programs, tile, accuracy, inside, LANES, outliers, left_out)
         yield replace(found, windows=windows)
 

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Outliers are the fewer beyond a gap of that share of the range of greys; so many kinds at most.
-_GAP, _GAPS = 0.25, 8
+# Outliers are beyond a gap of that share of what is between them and the grey in the middle; so
+# many kinds on either side, at most.
+_GAP, _GAPS = 0.99, 8
 
 
 def find_outliers(planes: NDArray[Any], good: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], float]:
@@ -32,17 +33,33 @@ def find_outliers(planes: NDArray[Any], good: NDArray[np.bool_]) -> tuple[NDArra
 
 
 def _usual_range(greys: NDArray[Any]) -> tuple[Any, Any]:
-    """Return the lowest and the highest grey, but for the fewer beyond a wide gap."""
+    """Return the lowest and the highest grey, but for those beyond wide gaps."""
+    if not greys.size:
+        return 0, 0
     ordered = np.sort(greys)
+    middle = ordered.size // 2
+    below, above = ordered[middle::-1], ordered[middle:]
+    return below[_last(_distances(below))], above[_last(_distances(above))]
+
+
+def _distances(greys: NDArray[Any]) -> NDArray[np.float64]:
+    """Tell how far greys are from the first; of floats halves, which do not overflow."""
+    if greys.dtype == np.float64:
+        return np.asarray(abs(greys * 0.5 - greys[0] * 0.5))
+    numbers = greys.view(np.uint64)
+    apart = numbers - numbers[0] if greys[-1] >= greys[0] else numbers[0] - numbers
+    return np.asarray(apart.astype(np.float64))
+
+
+def _last(distances: NDArray[np.float64]) -> int:
+    """Return which of ascending distances is the last that no wide gap is before."""
+    last = distances.size - 1
     for _ in range(_GAPS):
-        # No difference overflows: of whole numbers as if unsigned, and of halves.
-        whole = ordered.dtype == np.int64
-        gaps = np.diff(ordered.view(np.uint64) if whole else ordered * 0.5)
-        if not gaps.size or gaps.max() <= _GAP * gaps.sum():
+        gaps = np.diff(distances[: last + 1])
+        if not gaps.size or gaps.max() <= _GAP * distances[last]:
             break
-        at = int(gaps.argmax()) + 1
-        ordered = ordered[at:] if at <= ordered.size // 2 else ordered[:at]
-    return (ordered[0], ordered[-1]) if ordered.size else (0, 0)
+        last = int(gaps.argmax())
+    return last
 
 
 def scaled_differences(

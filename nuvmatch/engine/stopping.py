@@ -302,7 +302,11 @@ def _for_each_scatter(
     inside = inside_way(image, programs, todo)
 
     def task(tile: Tile) -> None:
-        use(tile, lambda: next(tile_moments(image, programs, tile, 1.0, inside)).scatter)
+        def of_tile() -> NDArray[np.float64]:
+            (moments,) = tile_moments(image, programs, tile, 1.0, inside)  # of exact sums
+            return moments.scatter
+
+        use(tile, of_tile)
 
     run(task, todo, n_threads)
 

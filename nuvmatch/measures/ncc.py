@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._jit import jit
 from .._settings import Settings
-from ..engine import Image, Pattern, TileProducts, Wanted, for_each_product
+from ..engine import Image, Pattern, Spacing, TileProducts, Wanted, for_each_product
 from .base import Scorer
 from .sharing import SharingScorer
 from .template import Template
@@ -63,8 +63,13 @@ class NCCScorer(SharingScorer):
         return isinstance(other, NCCScorer) and (
             np.array_equal(self._pattern.mask, other._pattern.mask)
             and self._pattern.integral == other._pattern.integral
-            and (self._template.lattice is None) == (other._template.lattice is None)
+            and self._spacing == other._spacing
         )
+
+    @property
+    def _spacing(self) -> Spacing | None:
+        lattice = self._template.lattice
+        return None if lattice is None else lattice.spacing
 
     @staticmethod
     def fill_together(

@@ -165,9 +165,11 @@ class LinearNUV(NUV):
         if not self._edges_given:
             fine = cuts.finer(_FINER_LINEAR, "kmeans")
         slices, unit = Slices(spread(cuts.template, fine)), cuts.template.unit
-        levels = slices.means(cuts.template.inside * unit) / unit
+        levels = slices.means(cuts.template.inside * unit)
         bases = [
-            piecewise_linear(levels[slices.channel_of_slice == c], cut.counts, _knots(cut.edges))
+            piecewise_linear(
+                levels[slices.channel_of_slice == c], cut.counts, _knots(cut.edges) * unit
+            )
             for c, cut in enumerate(fine)
         ]
         return fine, slices, _few_curves(slices, bases)

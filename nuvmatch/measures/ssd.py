@@ -177,5 +177,6 @@ def score_ssd(
                 differences[x] += pixels * shift * shift
                 energies[x] += pixels * (window * window + template * template)
         for x in range(columns):
-            score = 0.0 if largest[x] == 0 else differences[x] / energies[x]
+            nothing = largest[x] == 0 and of_line[x] >= 0  # both are 0 everywhere, and none is bad
+            score = 0.0 if nothing else differences[x] / energies[x]
             line[x] = 1.0 if score > 1 else score

@@ -14,6 +14,7 @@ from nuvmatch.engine.moments import (
     scatter_of_integers,
     tile_moments,
 )
+from nuvmatch.engine.outliers import find_outliers
 
 FULL = Slices.of_mask(np.ones((8, 8), bool), 1)
 
@@ -217,3 +218,34 @@ def test_maps_beside_outliers_are_those_without(kind, measure, rng):
         if (y * x) % 29 == 0:
             alone = matcher.score_map(pixels[y : y + 24, x : x + 30])
             assert_allclose(found[y, x], alone[0, 0], atol=tolerance)
+
+
+def test_windows_far_from_an_outlier_are_summed_at_once_too(rng):
+    """Of a tile that has none, beside which all its greys would have no squares."""
+    pixels = rng.normal(500, 30, (90, 140))
+    pixels[0, 0] = -1.7e308
+    image = prepare(pixels[None], None, 64)
+    (found,) = tile_moments(image, Programs(FULL), Tile(20, 83, 0, 133), 1e-10, "everything")
+    assert not found.inexact.any()
+    expected = all_windows(pixels[20:], (8, 8))[5, 7].var() * 64 * found.image.scale**2
+    assert_allclose(found.scatter[5, 7], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "others", [[100, 900], [0, 470, 500, 530], [0] * 9 + [200]], ids=["page", "dead", "ground"]
+)
+def test_ordinary_tones_are_no_outliers(others, rng):
+    greys = rng.choice(others, (40, 50)) + rng.normal(0, 5, (40, 50))
+    greys[3, 4], greys[5, 6] = 1e30, -1e25
+    found, reach = find_outliers(greys[None], np.ones(greys.shape, bool))
+    assert np.argwhere(found).tolist() == [[3, 4], [5, 6]]
+    assert reach == abs(greys[~found]).max()
+
+
+def test_of_a_flat_ground_all_else_is_an_outlier():
+    greys = np.full((1, 5, 6), 2**62)
+    greys[0, 2, 3] = -(2**62)
+    found, reach = find_outliers(greys, np.ones((5, 6), bool))
+    assert np.argwhere(found).tolist() == [[2, 3]]
+    assert reach == 2.0**62
+    assert find_outliers(greys, np.zeros((5, 6), bool))[1] == 0

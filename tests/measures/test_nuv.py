@@ -188,3 +188,11 @@ def test_adjusted_scores_backwards_have_mean_1_on_noise(rng):
     assert scores.mean() == pytest.approx(1, abs=0.01)
     noise[:20, :20] = 3
     assert nuvmatch.score_map(noise, template, measure)[0, 0] == 1
+
+
+def test_straight_pieces_of_greys_at_the_end_of_floats(rng):
+    greys = rng.random((30, 30))
+    expected = nuvmatch.score_map(greys, greys[5:13, 5:13], "nuv_linear")
+    small = greys * 2.0**-1022
+    found = nuvmatch.score_map(small, small[5:13, 5:13], "nuv_linear")
+    assert_allclose(found, expected, atol=1e-6)

@@ -139,3 +139,16 @@ def test_whole_numbers_of_no_known_white_are_no_shares_of_it(kind, rng):
     assert (nuvmatch.score_map(0 * shares, whole[4:9, 3:8], "ssd") == 1).all()  # in any unit
     masks = counts > 99
     assert nuvmatch.score_map(masks.astype(kind), masks[4:9, 3:8] / 1, "ssd")[4, 3] == 0
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int64, np.float32])
+def test_what_is_masked_out_is_no_match_of_a_black_template(kind, rng):
+    image = rng.integers(50, 200, (20, 20)).astype(kind)
+    image[12:16, 12:16] = 0
+    mask = np.ones((20, 20), bool)
+    mask[2:8, 2:8] = False
+    matcher = nuvmatch.Matcher(np.zeros((3, 3), kind), "ssd")
+    found = matcher.score_map(image, image_mask=mask, fill_value=np.nan)
+    touched = [[not mask[y : y + 3, x : x + 3].all() for x in range(18)] for y in range(18)]
+    assert_array_equal(np.isnan(found), touched)
+    assert np.argwhere(found == 0).tolist() == [[12, 12], [12, 13], [13, 12], [13, 13]]
