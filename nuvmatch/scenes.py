@@ -144,7 +144,7 @@ class Seeker:
         self._said: set[str] = set()
 
     @property
-    def _resizes(self) -> bool:
+    def resizes(self) -> bool:
         """Whether templates may be turned or resized."""
         given = {name: self._settings.get(name, upright) for name, upright in _UPRIGHT.items()}
         return any(list(np.ravel(given[name])) != [_UPRIGHT[name]] for name in _UPRIGHT)
@@ -162,7 +162,7 @@ class Seeker:
         read = False
         for number, pixels in _pages_of(path, source, self._page):
             sought = [self.templates[name].pixels for name in self.sought]
-            if self._resizes and self._page != "all":  # a search knows what fits in some pose
+            if self.resizes and self._page != "all":  # a search knows what fits in some pose
                 sought = []
             if _fits(sought, pixels, number, of_all=self._page == "all"):
                 read = True
@@ -254,7 +254,7 @@ def read_mask(path: str | os.PathLike[str] | None) -> NDArray[Any] | None:
         return None
     mask = io.read_image(path)
     if mask.ndim == 2:
-        return mask
+        return np.asarray(mask > 0)
     opaque = mask[..., -1] > 0 if mask.shape[2] in (2, 4) else True
     return np.asarray((mask[..., : 1 if mask.shape[2] == 2 else 3] > 0).any(axis=2) & opaque)
 

@@ -16,7 +16,7 @@ from scipy import ndimage
 import nuvmatch
 from nuvmatch import io
 from nuvmatch.cli import main
-from nuvmatch.scenes import expand
+from nuvmatch.scenes import expand, read_mask
 from nuvmatch.showing import draw_matches
 
 pytestmark = pytest.mark.compiled
@@ -399,3 +399,59 @@ def test_what_does_not_go_together_is_one_line(options, message, capsys):
     out, err = capsys.readouterr()
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["2>&-", "2>&1 >/dev/null | true"])
+@pytest.mark.parametrize(
+    ("command", "status", "rows"),
+    [
+        ("locate scenes/nosuch.png scenes/first.png a.png --csv o.csv --progress", 2, 2),
+        ("batch scenes/first.png --templates a.png --out o.csv --workers 1 --progress", 0, 2),
+    ],
+)
+def test_what_nobody_reads_on_standard_error_costs_nothing_else(command, status, rows, closed):
+    line = f"( {sys.executable} -m nuvmatch {command}; echo $? >status ) {closed}"
+    subprocess.run(["bash", "-c", line], check=False, stdout=subprocess.DEVNULL)
+    assert int(Path("status").read_text()) == status
+    assert len(Path("o.csv").read_text().splitlines()) == rows
+
+
+def test_a_fault_of_the_program_is_no_answer(monkeypatch, capsys):
+    def fault(*_):
+        raise RuntimeError("of the program")
+
+    monkeypatch.setattr("nuvmatch.cli.commands.read_templates", fault)
+    assert main(["locate", "scenes/first.png", "a.png"]) == 3
+    assert capsys.readouterr().err.endswith("RuntimeError: of the program\n")
+
+
+def test_a_list_of_scenes_is_not_written_over(capsys):
+    Path("list.csv").write_text("scenes/first.png\n")
+    given = ["--scenes-from", "list.csv", "--templates", "a.png", "--out", "list.csv"]
+    assert main(["batch", *given]) == 2
+    assert "list.csv" in capsys.readouterr().err
+    assert Path("list.csv").read_text() == "scenes/first.png\n"
+
+
+def test_templates_may_be_named_one_by_one(capsys):
+    given = ["--templates", "a.png", "--templates", "b.png", "--out", "o.csv", "--workers", "1"]
+    main(["batch", "scenes/first.png", "scenes/second.png", *given, "--max-per-name", "1"])
+    with Path("o.csv").open() as table:
+        assert {row["name"] for row in csv.DictReader(table)} == {"a.png", "b.png"}
+
+
+def test_negative_greys_of_a_mask_count_as_0():
+    mask = np.full((14, 14), -9999, np.int16)
+    mask[3:9, 2:10] = 1
+    tifffile.imwrite("mask.tif", mask)
+    np.testing.assert_array_equal(read_mask("mask.tif"), mask == 1)
+
+
+def test_a_region_may_hold_what_is_made_smaller():
+    large = np.kron(io.read_image("scenes/first.png")[:40, :40], np.ones((2, 2), np.uint8))
+    io.write_picture("large.png", large)
+    region = ["--region", "0", "0", "50", "50", "--scales", "0.5,0.51"]
+    given = ["--templates", "large.png", "--out", "o.csv", "--workers", "1"]
+    assert main(["batch", "scenes/first.png", *given, *region]) == 0
+    assert main(["batch", "scenes/first.png", *given, *region[:5]]) == 2

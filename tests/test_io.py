@@ -273,3 +273,33 @@ def test_who_may_read_an_output_stays_as_it_was_and_its_name_may_be_long(tmp_pat
 def test_what_would_be_read_wrong_is_refused(data):
     with pytest.raises(ValueError, match="cannot be decoded"):
         io.read_image(BytesIO(data))
+
+
+@pytest.mark.parametrize("kind", [b"tRNS", b"eXIf"])
+def test_damage_to_what_a_png_says_of_its_pixels_is_told(kind, tmp_path):
+    """Without it they would be read as opaque, or lie on their side."""
+    path = tmp_path / "image.png"
+    image = PIL.Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8))
+    exif = PIL.Image.Exif()
+    exif[274] = 6
+    image.save(path, **({"transparency": 3} if kind == b"tRNS" else {"exif": exif}))
+    data = bytearray(path.read_bytes())
+    data[data.index(kind) + 5] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match="is damaged"):
+        io.read_image(path)
+
+
+def test_palettes_of_one_bit_are_read(tmp_path):
+    path = tmp_path / "image.tif"
+    bits = np.arange(64).reshape(8, 8) % 3 == 0
+    palette = struct.pack("<6H", 0, 65535, 0, 128 * 257, 257, 0)
+    tags = [
+        (256, 8), (257, 8), (258, 1), (259, 1), (262, 3), (273, 146), (277, 1), (278, 8), (279, 8),
+    ]  # fmt: skip
+    header = struct.pack("<2sHIH", b"II", 42, 8, len(tags) + 1)
+    entries = b"".join(struct.pack("<HHIHH", tag, 3, 1, value, 0) for tag, value in tags)
+    entries += struct.pack("<HHII", 320, 3, 6, 134) + bytes(4)
+    path.write_bytes(header + entries + palette + np.packbits(bits).tobytes())
+    expected = np.where(bits[..., None], [255, 128, 0], [0, 0, 1])
+    assert_array_equal(io.read_image(path), expected)

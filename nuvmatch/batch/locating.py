@@ -153,8 +153,9 @@ def locate_in_files(
         threshold, false_alarms, max_matches, max_per_name, min_distance=min_distance,
         max_overlap=max_overlap, subpixel=subpixel, region=region, image_mask=read_mask(image_mask),
     )  # fmt: skip
-    _check_options(patterns, asked, n_workers)
     seeker = Seeker(patterns, measure, **given)
+    shapes = [pattern.pixels.shape[:2] for pattern in patterns.values()]
+    _check_options([(1, 1)] if seeker.resizes else shapes, asked, n_workers)
     seeker.made_ready(next(iter(patterns.values())))  # or refused
     from ..out_of_core.spreading import spread  # needs dask, which others do without
 
@@ -304,17 +305,17 @@ def _check_files(
 
 
 def _check_options(
-    patterns: Mapping[str, Pattern], asked: Mapping[str, Any], n_workers: int | None
+    shapes: Iterable[tuple[int, ...]], asked: Mapping[str, Any], n_workers: int | None
 ) -> None:
-    """Refuse at once what each scene would be refused for."""
+    """Refuse at once what each scene would be refused for; regions smaller than these shapes."""
     names = "threshold", "false_alarms", "max_matches", "min_distance", "max_overlap", "subpixel"
     PeakRule(*(asked[name] for name in names))
     for value, name in ((asked["max_per_name"], "max_per_name"), (n_workers, "n_workers")):
         if value is not None:
             _checks.as_integer(value, name, 1)
-    for pattern in patterns.values():
+    for height, width in shapes:
         if asked["region"] is not None:
-            _checks.as_region(asked["region"], _BEYOND_ANY_IMAGE, pattern.pixels.shape[:2])
+            _checks.as_region(asked["region"], _BEYOND_ANY_IMAGE, (height, width))
 
 
 def _as_page(page: Any) -> int | str | None:

@@ -1,8 +1,10 @@
 """The command line: ``nuvmatch locate SCENE TEMPLATE``, ``nuvmatch batch``, ``nuvmatch bins``."""
 
+import contextlib
 import io
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +14,7 @@ from .reporting import BAD_INPUT, ERRORS, FOUND, say_error
 
 __all__ = ["main"]
 
-INTERRUPTED = 130
+INTERRUPTED, UNFORESEEN = 130, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,8 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0 found, 1 nothing found, 2 bad input, 130 interrupted.
+        Exit status: 0 found, 1 nothing found, 2 bad input, 3 a fault of the program, 130
+        interrupted.
     """
+    with contextlib.redirect_stderr(_StandardError(sys.stderr)):
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     _print_whatever()
     command_line = parser()
     options = command_line.parse_args(arguments)
@@ -53,6 +61,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say_error(error)
         _drop_unprinted()
         return BAD_INPUT
+    except Exception:  # not Python's own status, which says that nothing was found
+        traceback.print_exc()
+        _drop_unprinted()
+        return UNFORESEEN
+
+
+class _StandardError(io.TextIOBase):
+    """Standard error: if it is closed, or nobody reads it, what is said is lost, and no more."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, AttributeError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            self._stream.flush()
+
+    def isatty(self) -> bool:
+        return self._stream is not None and bool(self._stream.isatty())
+
+    def fileno(self) -> int:
+        return int(io.TextIOBase.fileno(self) if self._stream is None else self._stream.fileno())
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # read, never set
+        return str(getattr(self._stream, "encoding", None) or "utf-8")
 
 
 def _print_whatever() -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from ..batch import Summary, locate_in_files
+from ..batch.tables import check_table
 from ..scenes import STANDARD_INPUT, read_standard_input
 from .commands import measure_of, wanted
 from .reporting import BAD_INPUT, FOUND, NOTHING
@@ -16,6 +17,8 @@ _KINDS = 3  # of warnings, that are shown
 
 def batch(options: argparse.Namespace) -> int:
     """Seek templates in many scenes, and write where they are as one table."""
+    if options.scenes_from not in (None, STANDARD_INPUT):
+        check_table(options.out, [options.scenes_from])
     try:
         summary = locate_in_files(
             [*options.scenes, *_paths_from(options.scenes_from)],

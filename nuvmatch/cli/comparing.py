@@ -40,8 +40,9 @@ def add_compare(commands: Any, count: Any, share: Any, number: Any) -> None:
     )
     parser.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
     parser.add_argument(
-        "--against", nargs="+", metavar="IMAGE", help="the partners, as many, in the same order"
-    )
+        "--against", nargs="+", action="extend", metavar="IMAGE",
+        help="the partners, as many, in the same order",
+    )  # fmt: skip
     parser.add_argument(
         "--tones", choices=FAMILIES, default="broad", help="without partners (default broad)"
     )

@@ -61,7 +61,8 @@ def parser() -> argparse.ArgumentParser:
         "many places as good, or better, chance shows in a scene like this; with --threshold "
         "alone they are not told, which saves time. "
         "Where one of the two is grey, the luminance of the other is taken. "
-        "Exit status: 0 found, 1 nothing found, 2 bad input, 130 interrupted; of several "
+        "Exit status: 0 found, 1 nothing found, 2 bad input, 3 a fault of the program, 130 "
+        "interrupted; of several "
         "scenes one that cannot be read is reported, the others are searched, and the status is "
         "2.",
         epilog="Example: nuvmatch locate screen.png icon.png --measure auto --false-alarms 0.01",
@@ -121,6 +122,7 @@ def _add_batch(commands: Any) -> None:
     many.add_argument(
         "--templates",
         nargs="+",
+        action="extend",
         required=True,
         metavar="FILE",
         help="images to find, named likewise: they compete for each place",

@@ -25,6 +25,7 @@ FORMATS = "PNG, JPEG, TIFF, BMP, WebP, GIF or PPM"
 _PNG, _PAM = b"\x89PNG\r\n\x1a\n", b"P7"
 _JPEG, _JPEG_END = b"\xff\xd8", b"\xff\xd9"
 _DRAWN = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")  # what PNG's pixels are made of
+_HEARD = (b"tRNS", b"eXIf")  # of chunks that a PNG may have: what is transparent, what is up
 _ORIENTATION = 274  # a tag of EXIF
 # What some cameras write: how a decoder complains of it, where it stands, and what it takes it for.
 _ODDITIES = {
@@ -195,7 +196,7 @@ def _chunks(data: bytes, name: str) -> list[tuple[bytes, bytes]]:
         if data[end - 4 : end] == struct.pack(">I", zlib.crc32(data[place + 4 : end - 4])):
             chunks.append((kind, data[place:end]))
             kinds.add(kind)
-        elif kind[:1].isupper():  # one that must be understood
+        elif kind[:1].isupper() or kind in _HEARD:  # one that must be understood
             break
         place = end
     if not kinds >= {b"IHDR", b"IEND"}:

@@ -282,7 +282,7 @@ def _colours(page: Any, image: NDArray[Any]) -> NDArray[Any]:
         palette = np.asarray(page.colormap)
         if palette.max() > 255:  # 16 bits, but in old files 8
             palette = palette >> 8
-        return np.moveaxis(palette.astype(np.uint8)[:, image[..., 0]], 0, 2)
+        return np.moveaxis(palette.astype(np.uint8)[:, image[..., 0].astype(np.intp)], 0, 2)
     bits = page.bitspersample if isinstance(page.bitspersample, int) else 8
     if image.dtype.kind in "bu" and bits < 8:
         image = image.astype(np.uint8) * np.uint8(255 // (2**bits - 1))
