@@ -288,6 +288,7 @@ class Panel:
         for i, search in enumerate(searches):
             strips = _strips(search.extent[0], share, len(self._decoys), _STRIP * self.shape[0])
             every = range(len(strips))
+            # All in the same strip, which is the image, or each in its own.
             at_once = [every] if share == 1 else [range(k, k + 1) for k in every]
             for decoys in filter(len, at_once):
                 sought = search.by([scorer for k in decoys for scorer in self._decoys[k]])
