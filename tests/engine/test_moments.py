@@ -168,6 +168,7 @@ FAR = {  # greys that an image has in a few pixels
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("nan", [False, True])
 @pytest.mark.parametrize("side", [8, 61])
 @pytest.mark.parametrize("kind", FAR)
@@ -200,6 +201,7 @@ def test_windows_beside_outliers_are_summed_apart(kind, side, nan, rng):
     assert_array_equal(done, 1)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("measure", ["nuv", "nuv_curves", "ncc", "ncc2"])
 @pytest.mark.parametrize("kind", FAR)
 def test_maps_beside_outliers_are_those_without(kind, measure, rng):

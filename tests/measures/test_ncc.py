@@ -157,6 +157,7 @@ def test_where_all_windows_are_straight_lines_work_is_bounded(monkeypatch):
     assert sum(again) < 100
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("far", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("kind", ["uint8", "float32", "shares", "colour", "flat parts"])
