@@ -1,4 +1,8 @@
-"""Greys far from all others of a patch, beside which sums in floats lose the digits of these."""
+"""Greys far from all others of a patch, beside which sums in floats lose the digits of these.
+
+`surveys.usual_range` has another question, which greys bins are laid over, and leaves out few; these
+may be many, and are left out of no score.
+"""
 
 from typing import Any
 
@@ -26,13 +30,13 @@ def find_outliers(planes: NDArray[Any], good: NDArray[np.bool_]) -> tuple[NDArra
     """
     outliers, reach = np.zeros(good.shape, np.bool_), 0.0
     for plane in planes:
-        low, high = _usual_range(plane[good])
+        low, high = _ends_within_gaps(plane[good])
         outliers |= good & ((plane < low) | (plane > high))
         reach = max(reach, abs(float(low)), abs(float(high)))
     return outliers, reach
 
 
-def _usual_range(greys: NDArray[Any]) -> tuple[Any, Any]:
+def _ends_within_gaps(greys: NDArray[Any]) -> tuple[Any, Any]:
     """Return the lowest and the highest grey, but for those beyond wide gaps."""
     if not greys.size:
         return 0, 0
