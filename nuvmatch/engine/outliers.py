@@ -1,7 +1,7 @@
 """Greys far from all others of a patch, beside which sums in floats lose the digits of these.
 
-`surveys.usual_range` has another question, which greys bins are laid over, and leaves out few; these
-may be many, and are left out of no score.
+`surveys.usual_range` asks something else: which greys bins are laid over, but for few. These may
+be many, and are left out of no score.
 """
 
 from typing import Any
