@@ -17,10 +17,9 @@ from ._checks import silence, warn
 from .measures import Measure
 from .results import Match
 from .search import Search
+from .search.poses import as_angles, as_scales, have_room
 
 STANDARD_INPUT = "-"
-
-_UPRIGHT = {"angles": 0.0, "scales": 1.0}  # as `Search` has them where none are given
 
 # What is taken of a folder.
 _SUFFIXES = (
@@ -140,14 +139,17 @@ class Seeker:
         self._page = page
         self._nodata = nodata
         self._settings = settings
+        with silence():  # a search says it
+            self._poses = (
+                as_angles(settings.get("angles", 0.0)), as_scales(settings.get("scales", 1.0))
+            )  # fmt: skip
         self._searches: dict[Any, Search] = {}
         self._said: set[str] = set()
 
-    @property
-    def resizes(self) -> bool:
-        """Whether templates may be turned or resized."""
-        given = {name: self._settings.get(name, upright) for name, upright in _UPRIGHT.items()}
-        return any(list(np.ravel(given[name])) != [_UPRIGHT[name]] for name in _UPRIGHT)
+    def larger(self, extent: tuple[int, ...]) -> list[str]:
+        """Name what is sought and has no room in an image or a region, however it is turned."""
+        shapes = {name: self.templates[name].pixels.shape[:2] for name in self.sought}
+        return [name for name, s in shapes.items() if not have_room(s, extent, *self._poses)]
 
     def read(self, path: str) -> Iterator[Page]:
         """Read the pages of a scene that are to be searched, one after the other.
@@ -161,29 +163,28 @@ class Seeker:
         nodata = nodata_of(source)
         read = False
         for number, pixels in _pages_of(path, source, self._page):
-            sought = [self.templates[name].pixels for name in self.sought]
-            if self.resizes and self._page != "all":  # a search knows what fits in some pose
-                sought = []
-            if _fits(sought, pixels, number, of_all=self._page == "all"):
+            larger = self.larger(pixels.shape[:2])
+            if not larger:
                 read = True
                 yield Page(number, pixels, nodata)
+                continue
+            said = (
+                f"the template of shape {self.templates[larger[0]].pixels.shape[:2]} is larger "
+                f"than the image of shape {pixels.shape[:2]}"
+            )
+            if self._page != "all":
+                raise ValueError(f"{said}: SCENE comes first, then TEMPLATE")
+            warn(f"page {number} is left out: {said}")
         if not read:
             raise ValueError(f"every page of {path} is smaller than the template")
 
     def made_ready(self, page: Page | Pattern) -> tuple[NDArray[Any], Search]:
-        """Return what goes together: all grey, unless all are colour.
-
-        A rival that is larger than the page takes no place in it.
-        """
-        patterns = {
-            name: template.pixels
-            for name, template in self.templates.items()
-            if name in self.sought or _is_within(template.pixels, page.pixels)
-        }
+        """Return what goes together: all grey, unless all are colour."""
+        patterns = {name: template.pixels for name, template in self.templates.items()}
         to_luminance = len({_is_grey(image) for image in (page.pixels, *patterns.values())}) > 1
         nodata = page.nodata.union(*(template.nodata for template in self.templates.values()))
         none = self._nodata or sorted(nodata)
-        key = to_luminance, tuple(none), tuple(patterns)
+        key = to_luminance, tuple(none)
         if key not in self._searches:
             if to_luminance:
                 patterns = {name: io.to_grey(image, none) for name, image in patterns.items()}
@@ -282,28 +283,6 @@ def _pages_of(
 def _is_grey(image: NDArray[Any]) -> bool:
     """Whether there is one channel beside alpha."""
     return image.ndim == 2 or image.shape[2] == 2
-
-
-def _fits(
-    templates: Sequence[NDArray[Any]], scene: NDArray[Any], page: int, *, of_all: bool
-) -> bool:
-    """Whether a page can hold the templates: of all pages some may not, a single one must."""
-    within = scene.shape[:2]
-    for template in templates:
-        if _is_within(template, scene):
-            continue
-        said = (
-            f"the template of shape {template.shape[:2]} is larger than the image of shape {within}"
-        )
-        if not of_all:
-            raise ValueError(f"{said}: SCENE comes first, then TEMPLATE")
-        warn(f"page {page} is left out: {said}")
-        return False
-    return True
-
-
-def _is_within(template: NDArray[Any], scene: NDArray[Any]) -> bool:
-    return bool((np.array(template.shape[:2]) <= scene.shape[:2]).all())
 
 
 def reason_of(error: BaseException) -> str:

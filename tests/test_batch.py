@@ -174,6 +174,24 @@ def test_pages_of_a_stack_have_rows_of_their_own_and_what_is_left_out_is_said():
     assert "has 4 pages; only the first is searched" in rows_of("one.csv")[0]["warning"]
 
 
+def test_pages_before_a_damaged_one_keep_their_rows():
+    with tifffile.TiffWriter("stack.tif") as file:
+        for _ in range(2):
+            file.write(ARRAYS["scenes/both.png"], photometric="minisblack", compression="deflate")
+    with tifffile.TiffFile("stack.tif") as file:
+        place, size = file.pages[1].dataoffsets[0], file.pages[1].databytecounts[0]
+    data = bytearray(Path("stack.tif").read_bytes())
+    data[place : place + size] = bytes(size)
+    Path("stack.tif").write_bytes(data)
+    summary = locate_in_files("stack.tif", BOTH, "all.csv", page="all", threshold=0.1)
+    assert (summary.failed, summary.found) == (1, 0)
+    *found, failed = rows_of("all.csv")
+    matches = SEARCH.locate(ARRAYS["scenes/both.png"], threshold=0.1)
+    assert found == expected("stack.tif", matches, 1)
+    assert "error" in failed
+    assert "row" not in failed
+
+
 def test_colour_masks_and_options_are_those_of_locate(capsys):
     io.write_picture("colour.png", np.dstack([ARRAYS["scenes/both.png"]] * 3))
     mask = np.zeros((40, 44), np.uint8)
@@ -231,7 +249,8 @@ def test_a_bad_file_is_a_row_with_its_error_and_the_rest_go_on(folder, n_workers
     assert "No such file" in errors["missing.png"]
     assert "smaller than the template" in errors["scenes/small.png"]
     assert "cannot be decoded" in errors["scenes/text.png"]
-    assert [row for row in rows if "error" not in row] == found_by_search(threshold=0.1)
+    searched = [row for row in rows if row["scene"] not in errors]
+    assert searched == found_by_search(threshold=0.1)
     again = locate_in_files(wanted, BOTH, "found.jsonl", **options)
     assert again.done_before == 12
     assert rows_of("found.jsonl") == rows

@@ -283,6 +283,30 @@ def test_a_rival_larger_than_a_scene_takes_no_place_in_it(capsys):
     assert places(capsys) == [[("a.png", 10, 20)]]
 
 
+def test_pages_smaller_than_the_template_may_hold_it_resized(capsys):
+    scene = io.read_image("scenes/first.png")
+    doubled = scene[10:24, 20:34].repeat(2, axis=0).repeat(2, axis=1)
+    io.write_picture("doubled.png", doubled)
+    with tifffile.TiffWriter("stack.tif") as file:
+        for page in (scene[:26, 9:35], scene[:8], scene):
+            file.write(page, photometric="minisblack")
+    asked = ["doubled.png", "--page", "all", "--scales", "0.5", "--threshold", "0.1", "--json"]
+    assert main(["locate", "stack.tif", *asked]) == 0
+    out, err = capsys.readouterr()
+    found = [(m["page"], m["row"], m["col"]) for m in json.loads(out)["matches"]]
+    assert sorted(found) == [(1, 10, 11), (3, 10, 20)]
+    assert "page 2 is left out: the template of shape (28, 28) is larger than the image" in err
+
+
+def test_a_scene_in_the_templates_place_is_not_sought(capsys):
+    scenes = ["scenes/first.png", "scenes/second.png"]
+    assert main(["locate", *scenes, "--template", "a.png"]) == 2
+    assert (
+        "second.png, as large as the scene, is a template, as the last" in capsys.readouterr().err
+    )
+    assert main(["locate", *scenes, "a.png", "--template", "b.png", "--threshold", ".1"]) == 0
+
+
 def test_an_empty_name_is_no_folder(folder, capsys):
     before = sorted(folder.rglob("*"))
     assert main(["locate", "scenes/first.png", "a.png", "--out", ""]) == 2

@@ -154,8 +154,7 @@ def locate_in_files(
         max_overlap=max_overlap, subpixel=subpixel, region=region, image_mask=read_mask(image_mask),
     )  # fmt: skip
     seeker = Seeker(patterns, measure, **given)
-    shapes = [pattern.pixels.shape[:2] for pattern in patterns.values()]
-    _check_options([(1, 1)] if seeker.resizes else shapes, asked, n_workers)
+    _check_options(seeker, asked, n_workers)
     seeker.made_ready(next(iter(patterns.values())))  # or refused
     from ..out_of_core.spreading import spread  # needs dask, which others do without
 
@@ -182,10 +181,11 @@ class _Task:
 
     def __call__(self, name: str) -> list[Row]:
         with _checks.silence() as unsaid:
+            rows: list[Row] = []
             try:
-                rows = list(self._rows(str(Path(self.folder, name))))
-            except Exception as error:
-                rows = _failure(error)
+                rows.extend(self._rows(str(Path(self.folder, name))))
+            except Exception as error:  # of a page; what those before it hold is known
+                rows += _failure(error)
         warning = {"warning": "; ".join(dict.fromkeys(unsaid))} if unsaid else {}
         return [row | warning for row in rows]
 
@@ -304,18 +304,20 @@ def _check_files(
     check_table(out, [*images, *(os.fspath(mask) for mask in masks if mask is not None)])
 
 
-def _check_options(
-    shapes: Iterable[tuple[int, ...]], asked: Mapping[str, Any], n_workers: int | None
-) -> None:
-    """Refuse at once what each scene would be refused for; regions smaller than these shapes."""
+def _check_options(seeker: Seeker, asked: Mapping[str, Any], n_workers: int | None) -> None:
+    """Refuse at once what each scene would be refused for."""
     names = "threshold", "false_alarms", "max_matches", "min_distance", "max_overlap", "subpixel"
     PeakRule(*(asked[name] for name in names))
     for value, name in ((asked["max_per_name"], "max_per_name"), (n_workers, "n_workers")):
         if value is not None:
             _checks.as_integer(value, name, 1)
-    for height, width in shapes:
-        if asked["region"] is not None:
-            _checks.as_region(asked["region"], _BEYOND_ANY_IMAGE, (height, width))
+    if asked["region"] is not None:
+        *_, height, width = _checks.as_region(asked["region"], _BEYOND_ANY_IMAGE, (1, 1))
+        for name in seeker.larger((height, width)):
+            raise ValueError(
+                f"the template {name} of shape {seeker.templates[name].pixels.shape[:2]} is larger "
+                f"than the region of shape {(height, width)}"
+            )
 
 
 def _as_page(page: Any) -> int | str | None:

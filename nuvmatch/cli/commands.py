@@ -145,6 +145,7 @@ def _seek(
     asked = limits(**wanted(options))
     cut_short = False
     for page in seeker.read(path):
+        _check_last(options, page, seeker)
         greys, search = seeker.made_ready(page)
         matches = search.locate(greys, **where, **asked)
         cut_short |= len(matches) == asked["max_matches"]
@@ -160,6 +161,18 @@ def _seek(
     if not cut_short:
         say_not_found(options, report)
     return report
+
+
+def _check_last(options: argparse.Namespace, page: Page, seeker: Seeker) -> None:
+    """Refuse to seek the last of the scenes as a template, where that is named by an option."""
+    if not options.template or len(options.images) == 1:
+        return
+    name = seeker.sought[0]
+    if seeker.templates[name].pixels.shape[:2] == page.pixels.shape[:2]:
+        raise ValueError(
+            f"{name}, as large as the scene, is a template, as the last image is: SCENE.. "
+            "TEMPLATE, and --template for others"
+        )
 
 
 def _show(

@@ -4,7 +4,7 @@ import contextlib
 import logging
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -25,7 +25,9 @@ _DENSEST = 2000  # bytes of pixels in one of a large file; LZW and deflate do no
 
 
 class TiffPages:
-    """The pages of an open TIFF file; reduced copies and masks of others are none.
+    """The pages of an open TIFF file; reduced copies of others are none.
+
+    Nor is the mask that may follow a page, as of GeoTIFF files: it is the page's alpha.
 
     Raises
     ------
@@ -42,7 +44,7 @@ class TiffPages:
         with self._told():
             # Of ScanImage it would make up as many pages as there is room for.
             self._tif = tifffile.TiffFile(file, is_scanimage=False)
-            self._pages = [page for page in self._all() if not (page.is_reduced or page.is_mask)]
+            self._pages, self._masks = _with_masks(self._all())
             self._planes = self._count_planes()
         if not self._pages:
             raise ValueError(f"{name} cannot be decoded: it is a TIFF file without a whole page")
@@ -126,7 +128,11 @@ class TiffPages:
             pixels = self._plane(page, index) if self._planes else page.asarray()
             if page.axes.startswith("S"):
                 pixels = np.moveaxis(pixels, 0, -1)
-            return _native(turned(_image(page, pixels, alpha), _orientation(page)))
+            image, mask = _image(page, pixels, alpha), self._masks[self._pages.index(page)]
+            if mask is not None:
+                self._check_extent(mask)
+                image = _masked(image, mask.asarray())
+            return _native(turned(image, _orientation(page)))
 
     @property
     def stored_in(self) -> tuple[int, int]:
@@ -160,23 +166,26 @@ class TiffPages:
 
     def read_part(self, rows: slice, columns: slice) -> NDArray[Any]:
         """Read a part of the first page, as `read` reads the whole."""
-        page = self._pages[0]
+        page, mask = self._pages[0], self._masks[0]
         alpha = self._check_kind(page)
         with self._told():
-            self._check_extent(page)
-            if page.is_memmappable:
-                kind = page.dtype.newbyteorder(self._tif.byteorder)
-                where = kind, page.shape, page.dataoffsets[0]
-                stored = self._tif.filehandle.memmap_array(*where)
-            else:
-                import zarr
+            image = _image(page, self._part(page, rows, columns), alpha)
+            if mask is not None:
+                image = _masked(image, self._part(mask, rows, columns))
+            return _native(image)
 
-                stored = zarr.open_array(page.aszarr(maxworkers=1), mode="r")
-            if page.axes.startswith("S"):
-                pixels = np.moveaxis(np.asarray(stored[:, rows, columns]), 0, -1)
-            else:
-                pixels = np.asarray(stored[rows, columns])
-            return _native(_image(page, pixels, alpha))
+    def _part(self, page: Any, rows: slice, columns: slice) -> NDArray[Any]:
+        self._check_extent(page)
+        if page.is_memmappable:
+            kind = page.dtype.newbyteorder(self._tif.byteorder)
+            stored = self._tif.filehandle.memmap_array(kind, page.shape, page.dataoffsets[0])
+        else:
+            import zarr
+
+            stored = zarr.open_array(page.aszarr(maxworkers=1), mode="r")
+        if page.axes.startswith("S"):
+            return np.moveaxis(np.asarray(stored[:, rows, columns]), 0, -1)
+        return np.asarray(stored[rows, columns])
 
     def _plane(self, page: Any, index: int) -> NDArray[Any]:
         place = self._tif.series[0].dataoffset or 0
@@ -255,6 +264,21 @@ class TiffPages:
             raise ValueError(f"it has {stored} bytes of pixels, too few for shape {page.shape}")
 
 
+def _with_masks(all_pages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+    """Tell pages from reduced ones, and which mask follows each, or None."""
+    pages: list[Any] = []
+    masks: list[Any] = []
+    for page in all_pages:
+        if page.is_reduced:
+            continue
+        if not page.is_mask:
+            pages.append(page)
+            masks.append(None)
+        elif pages and page.shape == (pages[-1].imagelength, pages[-1].imagewidth):
+            masks[-1] = page
+    return pages, masks
+
+
 def _orientation(page: Any) -> int:
     return int(page.tags.valueof(_ORIENTATION, 1))
 
@@ -274,6 +298,16 @@ def _image(page: Any, pixels: NDArray[Any], alpha: int | None) -> NDArray[Any]:
     if page.extrasamples[alpha - colours] == _ASSOCIATED:
         image = _divided(image, opacity)
     return np.dstack([image, opacity])
+
+
+def _masked(image: NDArray[Any], mask: NDArray[Any]) -> NDArray[Any]:
+    """Make transparent what a mask leaves out."""
+    image = image if image.ndim == 3 else image[..., np.newaxis]
+    if image.shape[2] in (1, 3):
+        most = np.iinfo(image.dtype).max if image.dtype.kind in "iu" else 1
+        image = np.dstack([image, np.full(mask.shape, most, image.dtype)])
+    image[..., -1][mask == 0] = 0
+    return image
 
 
 def _colours(page: Any, image: NDArray[Any]) -> NDArray[Any]:

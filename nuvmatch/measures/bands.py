@@ -260,6 +260,11 @@ def _count(_: tuple[int, int], scores: NDArray[Any]) -> int:
 class Source(ABC):
     """An image that is not in memory, or not here: `Matcher.locate` takes it for one."""
 
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
     @abstractmethod
     def bands(self, matcher: Any, region: Any) -> tuple[Bands, tuple[int, int], bool]:
         """Return score maps of the part of it that is searched, by a `Matcher`.

@@ -39,6 +39,10 @@ class _OutOfCore(Source):
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._scene.shape
+
     def bands(self, matcher: Matcher, region: Any) -> tuple[Blocks, tuple[int, int], bool]:
         """Return score maps of a part of it, block by block."""
         rect = self._scene.part(matcher, region, matcher.shape)

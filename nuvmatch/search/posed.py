@@ -23,7 +23,7 @@ from ..measures.template import Template
 from ..results import Match
 from .noise import noise_floor
 from .polish import polish
-from .poses import Axis, Values, inside, reaches, uprights
+from .poses import Axis, Values, have_room, inside, reaches, uprights
 from .pyramid import Pyramid, Scene
 from .refine import seek
 from .space import NOTHING, WHATEVER_POSE, Found, Space, ordered
@@ -34,7 +34,6 @@ _AT_FIRST, _AGAIN = 16, 4  # matches where there is no limit, and how many times
 _WORK = 4e6  # windows of all poses, that are soon looked at at the coarsest level
 _PIXELS = 4  # that a template must have left at the smallest scale
 _DIGITS = 12  # of a scale, whose logarithm is sought
-_FINE = 0.5  # degrees, by which it is seen whether a template fits
 _OF_CHANCE = 48  # matches wanted of all decoys together: enough to know what chance shows
 _AHEAD = 0.75  # of the next best score elsewhere: what scores less stands out from the rest
 _FAR_BETTER = 0.5  # of a decoy's score: where the template scores less it is there itself
@@ -154,17 +153,16 @@ class Posed:
 
     def _check_room(self, region: Any, extent: tuple[int, int]) -> None:
         """Refuse an image or a region that holds the template in none of the poses."""
-        shape = self.matcher.shape
         extent = extent if region is None else (int(region[2]), int(region[3]))
-        angles = self._angles.grid(_FINE)
-        poses = np.zeros((angles.size, 4))
-        poses[:, :2] = (np.array(extent) - 1) / 2
-        poses[:, 2], poses[:, 3] = angles, self._scales.low
-        if not inside(poses, shape, extent, 0.5).any():
+        if not self.has_room(extent):
             raise ValueError(
-                f"the template of shape {shape} is larger than the "
+                f"the template of shape {self.matcher.shape} is larger than the "
                 f"{'image' if region is None else 'region'} of shape {extent} in all of its poses"
             )
+
+    def has_room(self, extent: tuple[int, ...]) -> bool:
+        """Whether an image or a region can hold the template in some pose."""
+        return have_room(self.matcher.shape, extent, self._angles, self._scales)
 
     def _room(self, extent: tuple[int, int]) -> int:
         """Return how many of the smallest there is room for, half a side apart or more.

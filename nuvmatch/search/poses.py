@@ -20,6 +20,8 @@ Values = NDArray[np.float64]
 ALL = "all"
 _SMALLEST, _LARGEST = 1e-3, 1e3
 _LIKE_A_RANGE = 45.0  # degrees: two angles that are nearer to each other
+_MANY_TURNS = 1e6  # degrees: of more, fractions of one are lost
+_ROOM_STEP = 0.5  # degrees between angles at which there is to be room
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,7 @@ def as_angles(angles: Any) -> Axis:
         if angles != ALL:
             raise ValueError(f"angles is {angles!r}; it must be 'all', or degrees")
         return Axis((), -180.0, 180.0, 360.0)
-    found = _as_numbers(angles, "angles", -math.inf, math.inf)
-    if not np.isfinite(found).all():
-        raise ValueError("angles holds an infinite one; they must be degrees")
+    found = _as_numbers(angles, "angles", -_MANY_TURNS, _MANY_TURNS)
     listed = tuple(np.unique(found).tolist())
     axis = Axis(listed, listed[0], listed[-1], 360.0)
     turn = axis.apart(listed[-1], listed[0])
@@ -143,6 +143,16 @@ def as_scales(scales: Any) -> Axis:
     return Axis(listed, listed[0], listed[-1])
 
 
+def have_room(shape: tuple[int, ...], extent: tuple[int, ...], angles: Axis, scales: Axis) -> bool:
+    """Tell whether an image or a region can hold a template in some pose."""
+    turned = angles.grid(_ROOM_STEP)
+    poses = np.zeros((turned.size, 4))
+    poses[:, :2] = (np.array(extent) - 1) / 2
+    poses[:, 2], poses[:, 3] = turned, scales.low
+    as_it_is = angles.listed == (0.0,) and scales.listed == (0.0,)
+    return bool(inside(poses, shape, extent, 0.0 if as_it_is else 0.5).any())
+
+
 def _as_numbers(values: Any, name: str, low: float, high: float) -> Values:
     values = [values] if np.ndim(values) == 0 else list(values)
     if not values:
@@ -168,13 +178,13 @@ def uprights(poses: Values, extent: tuple[int, int]) -> Values:
     return np.asarray(abs(back) @ np.array(extent))
 
 
-def reaches(poses: Values, shape: tuple[int, int]) -> Values:
+def reaches(poses: Values, shape: tuple[int, ...]) -> Values:
     """Return how far corner pixels are from the center, along rows and columns: (n, 2)."""
     halves = (np.array(shape) - 1) / 2
     return np.asarray(abs(turns(poses[:, 2], poses[:, 3])) @ halves)
 
 
-def inside(poses: Values, shape: tuple[int, int], extent: tuple[int, int], slack: float) -> Any:
+def inside(poses: Values, shape: tuple[int, ...], extent: tuple[int, ...], slack: float) -> Any:
     """Tell which poses have all of the template in an image, but for some slack in pixels.
 
     Without slack no corner pixel's center is beyond those of the image's own.

@@ -46,7 +46,8 @@ class Search:
         and more are the scales themselves.
     rivals : sequence
         Names of templates, or positions, that compete for places as others do, and whose matches
-        are neither returned nor counted: look-alikes that are not what is sought.
+        are neither returned nor counted: look-alikes that are not what is sought. One that is
+        larger than the image or the region takes no place.
     exact : bool
         Search every pose at full resolution, in steps of a pixel at the corner of the template.
         It takes a thousand times as long; False: coarse to fine.
@@ -195,7 +196,8 @@ class Search:
             if len(self._seekers) == 1 and isinstance(only, Upright):
                 rule = replace(rule, max_matches=wanted)
                 return only.locate(where, rule, counted, known.get(only.name))
-            return self._let_compete(where, rule, wanted, max_per_name, counted, known)
+            seekers = self._of_those_with_room(image, region)
+            return self._let_compete(seekers, where, rule, wanted, max_per_name, counted, known)
 
     def calibrate(self, *images: ArrayLike, image_mask: ArrayLike | None = None) -> dict[Any, Null]:
         """Learn what chance shows in images, for any number of others like them.
@@ -248,8 +250,18 @@ class Search:
             check_null(one)
         return dict(null)
 
+    def _of_those_with_room(self, image: Any, region: Any) -> list[Upright | Posed]:
+        """Leave out rivals that are larger than the image or the region: they take no place."""
+        if not self.rivals:
+            return self._seekers
+        extent = np.shape(image)[:2]
+        if region is not None:
+            extent = _checks.as_region(region, extent, (1, 1))[2:]
+        return [one for one in self._seekers if one.name not in self.rivals or one.has_room(extent)]
+
     def _let_compete(
         self,
+        seekers: Sequence[Upright | Posed],
         where: dict[str, Any],
         rule: PeakRule,
         wanted: int | None,
@@ -262,7 +274,7 @@ class Search:
         while True:
             asked = rule, number, self._reported, progress
             hits = []
-            for seeker in self._seekers:
+            for seeker in seekers:
                 with _checks.naming(seeker.name):
                     hits.append(seeker.seek(where, *asked, known.get(seeker.name)))
             if rule.false_alarms is not None:

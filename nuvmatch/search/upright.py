@@ -34,6 +34,10 @@ class Upright:
         self.name = name
         self.matcher = matcher
 
+    def has_room(self, extent: tuple[int, ...]) -> bool:
+        """Whether an image or a region can hold the template."""
+        return bool((np.array(self.matcher.shape) <= extent).all())
+
     def calibrate(self, images: Sequence[ArrayLike], image_mask: ArrayLike | None) -> Null:
         """Learn what chance shows in images, for any number of others like them."""
         return self.matcher.calibrate(*images, image_mask=image_mask)

@@ -16,6 +16,7 @@ from files import GREY, RGB, encoded, read, tiff
 from numpy.testing import assert_array_equal
 
 from nuvmatch import io
+from nuvmatch.io.tiff import TiffPages
 
 
 def fields(data):
@@ -408,3 +409,40 @@ def test_files_without_a_tag_have_no_such_grey(path):
     for data in (tiff(GREY), encoded(GREY, "png"), encoded(GREY, "jpeg"), encoded(GREY, "gif")):
         path.write_bytes(data)
         assert io.nodata_of(path) is None
+
+
+@pytest.mark.parametrize("packing", [{}, {"tile": (16, 16)}, {"compression": "deflate"}])
+@pytest.mark.parametrize("pixels", [GREY, RGB, GREY * np.uint16(200), GREY.astype("f4")])
+def test_the_mask_behind_a_page_is_its_alpha(pixels, packing, tmp_path):
+    """As GDAL writes it: behind the page, and those of reduced copies behind these."""
+    path, mask = tmp_path / "masked.tif", np.zeros(GREY.shape, np.bool_)
+    mask[3:-4, 2:-5] = True
+    kind = {"photometric": "rgb" if pixels.ndim == 3 else "minisblack", **packing}
+    with tifffile.TiffWriter(path) as file:
+        file.write(pixels, **kind)
+        file.write(mask, photometric="mask", subfiletype=4)
+        file.write(pixels[::2, ::2], subfiletype=1, **kind)
+        file.write(~mask[::2, ::2], photometric="mask", subfiletype=5)
+    image = io.read_image(path)
+    assert image.dtype == pixels.dtype
+    assert_array_equal(image[..., :-1], pixels.reshape(*GREY.shape, -1))
+    most = 1 if pixels.dtype.kind == "f" else np.iinfo(pixels.dtype).max
+    assert_array_equal(image[..., -1], np.where(mask, most, 0))
+    with path.open("rb") as file:
+        part = TiffPages(file, path.name).read_part(slice(1, 9), slice(0, 7))
+    assert_array_equal(part, image[1:9, :7])
+
+
+def test_a_mask_and_alpha_leave_out_what_either_does(tmp_path):
+    path, mask = tmp_path / "masked.tif", np.ones(GREY.shape, np.bool_)
+    mask[:5] = False
+    opacity = np.full(GREY.shape, 255, np.uint8)
+    opacity[:, :5] = 0
+    with tifffile.TiffWriter(path) as file:
+        file.write(np.dstack([GREY, opacity]), photometric="minisblack", extrasamples=[2])
+        file.write(mask, photometric="mask", subfiletype=4)
+        file.write(GREY, photometric="minisblack")
+    first, second = io.read_pages(path)
+    assert_array_equal(first[..., 0], GREY)
+    assert_array_equal(first[..., 1], np.where(mask, opacity, 0))
+    assert_array_equal(second, GREY)

@@ -57,7 +57,13 @@ def test_a_turned_template_must_be_in_the_image():
 
 @pytest.mark.parametrize(
     ("angles", "message"),
-    [("some", "'some'.*'all'"), ((), "empty"), ((0, np.inf), "infinite"), (np.nan, "NaN")],
+    [
+        ("some", "'some'.*'all'"),
+        ((), "empty"),
+        ((0, np.inf), "within"),
+        (1e300, "within"),
+        (np.nan, "NaN"),
+    ],
 )
 def test_what_are_no_angles_is_said(angles, message):
     with pytest.raises(ValueError, match=message):

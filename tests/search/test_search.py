@@ -108,6 +108,24 @@ def test_a_rival_keeps_all_its_places_however_few_are_asked_for():
     assert found.false_alarms == alone.false_alarms  # no rival is a false match
 
 
+@pytest.mark.parametrize("poses", [{}, {"scales": (0.9, 1.0, 1.1)}])
+@pytest.mark.parametrize("region", [None, (2, 3, 30, 40)])
+def test_a_rival_without_room_takes_no_place(poses, region):
+    image, like = noise(40, 50), noise(60, 10, seed=1)
+    if region is not None:
+        like = np.ascontiguousarray(image[:35, 4:14])  # it lies in the image, not in the region
+    sought = image[5:13, 6:18]
+    limits = {"region": region, "threshold": 0.5}
+    expected = Search({"it": sought}, **poses).locate(image, **limits)
+    assert [(m.row, m.col) for m in expected] == [(5, 6)]
+    for asked in (limits, limits | {"false_alarms": 0.1}):
+        search = Search({"it": sought, "like": like}, rivals=["like"], **poses)
+        (found,) = search.locate(image, **asked)
+        assert (found.row, found.col, found.score) == (5, 6, expected[0].score)
+    with pytest.raises(ValueError, match="is larger than the"):
+        Search({"it": sought, "like": like}, **poses).locate(image, **limits)
+
+
 @pytest.mark.parametrize(
     ("rivals", "error", "message"),
     [
