@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._checks import as_greys, as_integer, as_number
 from .binning import Levels
+from .binning._quadratic import less_level
 
 if TYPE_CHECKING:
     from scipy.stats.distributions import rv_frozen
@@ -111,6 +112,8 @@ def expected_distorted(
     levels = Levels.of(values)
     bins, matrix = levels.index_bins(labels), levels.matrix(cross)
     as_number(abs(matrix).max(), "the largest of cross", 0, _LARGEST_SQUARE)
+    # A common offset of m changes no score, and costs digits.
+    matrix = less_level(matrix, int(levels.counts.argmax()))
     explained = levels.explained(bins, matrix)
     total = float(levels.counts @ matrix.diagonal())
     mean_part = float(levels.counts @ matrix @ levels.counts) / levels.index.size

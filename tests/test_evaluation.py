@@ -42,14 +42,14 @@ def test_rank_and_area_are_those_of_every_pair_of_scores(rng):
     scores = np.round(rng.random((20, 30)), 1)
     scores[3, 4] = np.nan
     found = judge(scores, 7, 9, (5, 6))
-    truth = np.nanmin(scores[6:9, 8:11])
+    scores = np.where(np.isnan(scores), math.inf, scores)
+    truth = scores[6:9, 8:11].min()
     wrong, apart = [], []
     for row, col in np.ndindex(scores.shape):
-        score = math.inf if np.isnan(scores[row, col]) else scores[row, col]
         if max(abs(row - 7), abs(col - 9)) > 1:
-            wrong.append(score)
+            wrong.append(scores[row, col])
         if abs(row - 7) >= 5 or abs(col - 9) >= 6:
-            apart.append(score)
+            apart.append(scores[max(row - 1, 0) : row + 2, max(col - 1, 0) : col + 2].min())
     assert found.rank == 1 + sum(score <= truth for score in wrong)
     halves = [1 if score > truth else 0.5 if score == truth else 0 for score in apart]
     assert found.auc == pytest.approx(np.mean(halves))
@@ -60,10 +60,15 @@ def test_the_area_is_scikit_learns(rng):
     scores = rng.random((20, 30))
     rows, columns = np.indices(scores.shape)
     apart = scores[(abs(rows - 7) >= 5) | (abs(columns - 7) >= 5)]
-    truth = scores[6:9, 6:9].min()
     labels = np.append(np.zeros(apart.size), 1)
-    expected = metrics.roc_auc_score(labels, -np.append(apart, truth))
-    assert judge(scores, 7, 7, (5, 5)).auc == pytest.approx(expected)
+    expected = metrics.roc_auc_score(labels, -np.append(apart, scores[7, 7]))
+    assert judge(scores, 7, 7, (5, 5), near=0).auc == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("near", [0, 1, 3])
+def test_who_knows_nothing_has_the_area_of_chance(near, rng):
+    areas = [judge(rng.random((60, 60)), 30, 30, (9, 9), near=near).auc for _ in range(400)]
+    assert abs(np.mean(areas) - 0.5) < 4 * np.std(areas) / 20
 
 
 def test_where_all_windows_overlap_there_is_no_area():
@@ -337,6 +342,19 @@ def test_a_roc_curve_is_of_what_trials_need():
         passing = right[wrong <= share].max(initial=0)
         assert passing == pytest.approx(np.mean(np.array(needs) <= share))
     assert (wrong[-1], right[-1]) == (1, 1)
+    with pytest.raises(ValueError, match=r"measure is 'ncc'; it must be one of \['ssd'\]"):
+        found.roc("ncc")
+
+
+@pytest.mark.parametrize("offset", [2**62, -(2**63)])
+def test_large_whole_numbers_are_compared_as_small_ones(offset):
+    large = IMAGE.astype(np.int64) + offset
+    for changed in (None, tones.Gamma(1, 3)):
+        found, expected = (
+            compare([(one, changed or one)], ["nuv", "ncc"], trials=3, sides=12, noise=0.2).table()
+            for one in (large, IMAGE)
+        )
+        assert [row["rate"] for row in found] == [row["rate"] for row in expected] == [1, 1]
 
 
 def test_the_table_becomes_a_dataframe():

@@ -104,6 +104,17 @@ def test_neither_scale_nor_offset_of_the_target_matters(factor, offset, rng):
     assert_allclose(found, nuv_score(X, y), rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("offset", [2**53 - 4, 3**33, -(2**52) - 1, 2**63 - 4])
+def test_targets_far_out_are_exact(offset):
+    """Of 0, 1, 2, 3 in two pairs a fifth of the variance is left."""
+    target = np.array([offset + i for i in range(4)], np.int64)
+    assert nuv_score([[1], [1], [2], [2]], target) == pytest.approx(0.8, abs=1e-15)
+    if abs(offset) < 2**53:
+        assert nuv_score([[1], [1], [2], [2]], target.astype(float)) == pytest.approx(
+            0.8, abs=1e-15
+        )
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

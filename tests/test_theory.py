@@ -53,6 +53,16 @@ def test_gaussian_noise_follows_the_beta_law(rng):
     assert law.mean() == pytest.approx(theory.expected_noise(D, BINS))
 
 
+def test_an_offset_of_all_curves_costs_no_digits():
+    """Of whole numbers, which floats hold exactly."""
+    levels = np.arange(LEVELS.size)
+    told = [
+        theory.expected_distorted(VALUES, LABELS, np.outer(levels + offset, levels + offset), 0.5)
+        for offset in (0, 1e5, 6e7)
+    ]
+    assert_allclose(told, told[0], rtol=1e-12)
+
+
 @pytest.mark.parametrize("sigma", [0, 0.3, 1.5])
 def test_proposition_2_has_the_means_of_both_squares(sigma, covariance, rng):
     mean = rng.standard_normal(LEVELS.size)

@@ -108,12 +108,16 @@ def prefix_form(levels: NDArray[np.float64], counts: NDArray[np.int64], cross: C
             curves = np.zeros((len(samples), levels.size + 1))
             np.cumsum(weighted, axis=1, out=curves[:, 1:])
             return PrefixForm(cumulated, curves, None, float((weighted**2 / counts).sum()))
-    matrix = check_cross(cross, levels.size)
-    matrix = matrix - matrix[median]
-    matrix -= matrix[:, [median]]
+    matrix = less_level(check_cross(cross, levels.size), median)
     table = np.zeros((levels.size + 1, levels.size + 1))
     prefix_sums(matrix, counts, table)
     return PrefixForm(cumulated, None, table, float((counts * abs(matrix.diagonal())).sum()))
+
+
+def less_level(matrix: NDArray[np.float64], level: int) -> NDArray[np.float64]:
+    """Return the cross-product of curves less their grey at a level."""
+    matrix = matrix - matrix[level]
+    return np.asarray(matrix - matrix[:, [level]])
 
 
 def check_cross(cross: Any, size: int) -> NDArray[np.float64]:

@@ -140,7 +140,14 @@ class Comparison(ByMeasure):
 
         Each trial has a threshold of its own: what it takes to let the right window pass; of a
         template that was refused half of the wrong ones. Both ascend, from (0, ..) to (1, 1).
+
+        Raises
+        ------
+        ValueError
+            If there is no such measure.
         """
+        if measure not in self.measures:
+            raise ValueError(f"measure is {measure!r}; it must be one of {self.measures}")
         wrong = np.sort([1 - row["auc"] for row in self.of(measure) if row["auc"] == row["auc"]])
         right = np.arange(1, wrong.size + 1) / max(wrong.size, 1)
         return np.append(wrong, 1.0), np.append(right, 1.0)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from ..binning import Binning, equal_frequency
+from ..engine import unit_scale
 
 
 def nuv_score(
@@ -104,6 +105,7 @@ def _as_target(y: ArrayLike) -> NDArray[np.float64]:
         columns = _checks.as_floats(greys)[0][:, np.newaxis]
         if not np.isfinite(columns).all():
             raise ValueError("y holds NaN or infinity")
-        columns = columns / abs(columns).max()  # no square, and no difference, overflows
+        columns = columns * unit_scale(abs(columns).max())  # no square, or difference, overflows
+        columns = columns - columns[0]  # a common offset costs no digits
     columns = columns - columns.mean(axis=0)
     return np.asarray(columns / abs(columns).max())

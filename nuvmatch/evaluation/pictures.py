@@ -67,11 +67,9 @@ class Picture:
 
     def retoned(self, family: Family, rng: np.random.Generator) -> Picture:
         """Change the greys by a curve of a family."""
-        inside = self.colours[self.counts]
+        inside, _ = _checks.as_floats(self.colours[self.counts])
         greys, index = np.unique(inside, return_inverse=True)
-        ends = sensor_range(greys, inside.dtype, None)
-        if greys.dtype.kind == "f":
-            greys = greys.astype(np.float64)
+        ends = sensor_range(greys, self.pixels.dtype, None)
         (curve,) = draw_curves(family, scale_levels(greys, ends), 1, rng)
         return self._with(curve[index].reshape(inside.shape))
 
@@ -80,7 +78,7 @@ class Picture:
         if noise == 0:
             return self
         added = noise * self.contrast * rng.standard_normal(self.colours.shape)
-        return self._with(self.colours[self.counts] + added[self.counts])
+        return self._with(_checks.as_floats(self.colours[self.counts])[0] + added[self.counts])
 
     def _with(self, values: NDArray[np.float64]) -> Picture:
         """Put values where it counts: none becomes nodata by it."""
@@ -102,7 +100,7 @@ class Picture:
 
 def spread(greys: NDArray[Any]) -> float:
     """Return the standard deviation of greys of any type: no square overflows."""
-    values = greys.astype(np.float64)
+    values, _ = _checks.as_floats(greys)
     unit = unit_scale(float(abs(values).max()))
     return float((values * unit).std() / unit)
 

@@ -10,6 +10,7 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage
 
 from .. import _checks
 from ..tones.families import Family, as_family
@@ -58,8 +59,8 @@ class Judgement:
     rank : int
         Of the right place among all windows that are not, from 1.
     auc : float
-        Share of the windows that share no pixel with the right one which score worse than it;
-        NaN where there are none.
+        Share of the windows that share no pixel with the right one which score worse than it,
+        each by the best place near it; NaN where there are none.
     """
 
     found: bool
@@ -101,9 +102,11 @@ def judge(
     rows, columns = (abs(np.arange(n) - at) for n, at in zip(scores.shape, (row, col), strict=True))
     right = (rows[:, None] <= near) & (columns[None, :] <= near)
     apart = (rows[:, None] >= shape[0]) | (columns[None, :] >= shape[1])
-    truth = scores[right].min()
+    around = 2 * min(near, max(scores.shape)) + 1
+    lowest = ndimage.minimum_filter(scores, around, mode="constant", cval=np.inf)
+    truth = lowest[row, col]
     better = int((scores[~right] <= truth).sum())
-    others = scores[apart]
+    others = lowest[apart]  # as the right one is judged, or knowing nothing would be rewarded
     auc = (others > truth).mean() + (others == truth).mean() / 2 if others.size else np.nan
     return Judgement(better == 0 and bool(truth < np.inf), 1 + better, float(auc))
 

@@ -63,7 +63,7 @@ class Binned(Settings):
             cut, number = _bin_channel(channel, base, bins, self.binning)
             binnings.append(cut)
             wanted.append(number)
-            asked.append(max(min(number, channel.distinct), cut.counts.size))
+            asked.append(max(min(number, channel.most_bins(self.binning)), cut.counts.size))
         most = max(cut.counts.size for cut in binnings)
         if isinstance(self.bins, int) and most > 1:
             most = max(asked)  # though there may be fewer, for want of pixels

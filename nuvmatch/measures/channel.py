@@ -92,15 +92,22 @@ class Channel:
     def cut(self, number: int, binner: str) -> Binning:
         """Cut by a binner into so many bins at most, each of two pixels or more.
 
-        Only where that leaves a single bin one of them may have a single pixel.
+        Only where that leaves a single bin they may have a single pixel.
         """
-        values = self.grouped if binner in _BY_GROUPS else self.levels
+        values = self._levels_for(binner)
         given: dict[str, Any] = {"cross": self.curves} if binner in _BY_CURVES else {}
         cut: Binning = _BINNERS[binner](values, number, least=LEAST_PIXELS, **given)
         if cut.counts.size < min(number, 2):
             cut = _BINNERS[binner](values, number, **given)
         cut.edges[-1] = self.values.max()  # a group goes by its lowest grey
         return cut
+
+    def most_bins(self, binner: str) -> int:
+        """Return how many bins of the greys there can be at most."""
+        return self._levels_for(binner).levels.size
+
+    def _levels_for(self, binner: str) -> Levels:
+        return self.grouped if binner in _BY_GROUPS else self.levels
 
     def cut_by(self, edges: Sequence[Any]) -> Binning:
         """Cut by edges.

@@ -39,7 +39,7 @@ def range_of(planes: NDArray[Any]) -> tuple[float, float]:
     greys = greys[np.isfinite(greys)]
     if not greys.size:
         return 0.0, 1.0
-    low, high = np.percentile(greys, (_TAIL, 100 - _TAIL))
+    low, high = 2 * np.percentile(greys / 2, (_TAIL, 100 - _TAIL))  # no difference overflows
     if not low < high:
         low, high = greys.min(), greys.max()
     return float(low), float(high)
@@ -58,7 +58,9 @@ def to_8_bits(planes: NDArray[Any], ends: tuple[float, float] | None = None) -> 
         for first in range(0, planes.shape[1], _ROWS):
             greys = planes[:, first : first + _ROWS].astype(np.float64)
             greys = np.where(np.isfinite(greys), greys, low).clip(low, high)
-            shown[:, first : first + _ROWS] = np.rint(255 * ((greys - low) / (high - low)))
+            shown[:, first : first + _ROWS] = np.rint(
+                255 * ((greys / 2 - low / 2) / (high / 2 - low / 2))
+            )
     return shown
 
 

@@ -80,7 +80,8 @@ def plot_matches(
     for number, match in reversed(list(enumerate(as_matches(matches), 1))):
         corners = outline(match) - 0.5  # pixels have their centers at whole numbers
         ax.fill(*corners.T, fill=False, edgecolor=_BOX, linewidth=1.5)
-        if text := label_of(number, match, labels):
+        text = label_of(number, match, labels).encode(errors="replace").decode()
+        if text:
             plate = {"boxstyle": "square,pad=0.1", "facecolor": "black", "edgecolor": "none"}
             x, y = corners[0]
             ax.text(
@@ -154,7 +155,7 @@ def plot_slices(template: ArrayLike, bins: Sequence[Binning], *, ax: Axes | None
     means = np.full(planes.shape, np.nan)
     for plane, cut, shown in zip(planes, bins, means, strict=True):
         for label in range(len(cut.counts)):
-            shown[cut.labels == label] = plane[cut.labels == label].mean()
+            shown[cut.labels == label] = plane[cut.labels == label].mean(dtype=np.float64)
     ax = new_axes(ax)
     ax.imshow(as_picture(np.dstack(list(means)), "template"), cmap="gray", vmin=0, vmax=255)
     ax.set_axis_off()

@@ -254,7 +254,7 @@ def _map(
         for number, (match, pattern) in enumerate(zip(shown, of_each, strict=True), 1)
         if match.template_shape is None
         and pattern in may_be
-        and (len(may_be) == 1 or np.isclose(scores[match.row, match.col], match.score, atol=1e-6))
+        and (len(may_be) == 1 or _shows(scores, match))
     ]
     return {
         **_shown_as(np.ascontiguousarray(picture, np.uint8), _MAP),
@@ -262,6 +262,12 @@ def _map(
         "high": f"{high:.3g}",
         "dots": dots,
     }
+
+
+def _shows(scores: NDArray[Any], match: Match) -> bool:
+    """Whether a map has the score of a match where that is."""
+    on_map = 0 <= match.row < scores.shape[0] and 0 <= match.col < scores.shape[1]
+    return on_map and bool(np.isclose(scores[match.row, match.col], match.score, atol=1e-6))
 
 
 def _columns(shown: list[Match]) -> list[str]:

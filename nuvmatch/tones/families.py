@@ -57,7 +57,7 @@ class FromFunction(_Family):
         rng = np.random.default_rng(rng)
         curves = np.empty((n, len(levels)))
         for curve in curves:
-            drawn = as_greys(self.function(levels, rng), "a curve of tones")
+            drawn = as_greys(self.function(levels.copy(), rng), "a curve of tones")
             if drawn.shape != curve.shape:
                 raise ValueError(
                     f"a curve of tones has shape {drawn.shape}; over {len(levels)} levels it must "
@@ -276,11 +276,14 @@ class Mixture(_Family):
     def __post_init__(self) -> None:
         if not isinstance(self.families, Iterable):
             raise TypeError(f"families is {self.families}; it must be a sequence of families")
+        self._set(families=tuple(map(as_family, self.families)))
         if not self.families:
             raise ValueError("families is empty; a mixture is of at least one")
-        self._set(families=tuple(map(as_family, self.families)))
         if self.weights is None:
             return
+        if not isinstance(self.weights, Iterable):
+            raise TypeError(f"weights is {self.weights}; it must be a sequence of numbers")
+        self._set(weights=tuple(self.weights))
         if len(self.weights) != len(self.families):
             raise ValueError(
                 f"weights are {len(self.weights)} for {len(self.families)} families; they must "
@@ -295,6 +298,7 @@ class Mixture(_Family):
         """Draw n curves and return their values at the levels, shape (n, d_τ)."""
         rng = np.random.default_rng(rng)
         weights = np.ones(len(self.families)) if self.weights is None else np.array(self.weights)
+        weights = weights / weights.max()  # no sum overflows
         # Shares as exact as n allows, so that no family is missed by chance.
         ends = np.rint(n * np.cumsum(weights) / weights.sum()).astype(int)
         curves = np.empty((n, len(levels)))
@@ -327,8 +331,9 @@ class Gaussian(_Family):
                 f"mean has shape {np.shape(self.mean)}, covariance {covariance.shape}; they must "
                 "be (d,) and (d, d), and not empty"
             )
-        if not np.isfinite(covariance).all():
-            raise ValueError("covariance holds NaN or infinity; it must be finite")
+        for given, name in ((covariance, "covariance"), (self.mean, "mean")):
+            if not np.isfinite(as_greys(given, name)).all():
+                raise ValueError(f"{name} holds NaN or infinity; it must be finite")
         asymmetry = abs(covariance - covariance.T).max()
         if asymmetry > 1e-9 * abs(covariance).max():
             raise ValueError(

@@ -534,7 +534,9 @@ def test_false_alarms_of_what_is_symmetric(shifted, monkeypatch):
     assert [tuple(np.round(match.center)) for match in found] == [(96, 106)]
 
 
-@pytest.mark.parametrize("measure", ["nuv", "nuv_adaptive", "ncc"])
+@pytest.mark.parametrize(
+    "measure", [pytest.param("nuv_adaptive", marks=pytest.mark.slow), "ncc", "nuv"]
+)
 def test_what_is_there_is_claimed_beside_its_mirror_image(measure, rng):
     """Turned or not, as the arrow back beside the arrow is; and neither beside nothing."""
     ground = ndimage.gaussian_filter(rng.normal(size=(240, 320)), 2)

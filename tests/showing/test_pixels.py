@@ -35,6 +35,8 @@ def test_large_whole_numbers_are_told_apart(kind, lowest):
     assert_array_equal(as_picture(image, "image"), as_picture(steps.astype(np.uint16), "image"))
     ends = np.array([[np.iinfo(kind).min, np.iinfo(kind).max]], kind)
     assert_array_equal(as_picture(ends, "image"), [[0, 255]])
+    floats = np.array([[-1.5e308, -0.5e308, 0.5e308, 1.5e308]])
+    assert_array_equal(as_picture(floats, "image"), [[0, 85, 170, 255]])
 
 
 def test_what_is_not_finite_is_transparent():

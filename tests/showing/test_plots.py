@@ -216,6 +216,21 @@ def test_what_is_no_field_of_shifts_is_refused(given):
         plot_shifts(given, np.zeros((40, 50), np.uint8))
 
 
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_a_name_that_is_no_text_is_drawn(suffix, tmp_path):
+    match = Match(3, 4, 5, 6, 0.5, name="caf\udce9.png")
+    write_chart(tmp_path / f"a.{suffix}", plot_matches(np.eye(20), [match], labels="score"))
+
+
+def test_slices_of_large_greys_have_their_means():
+    greys = (np.arange(64.0).reshape(8, 8) * 1e36).astype(np.float32)
+    large, small = (
+        plot_slices(one, Matcher(one).bins).images[0].get_array() for one in (greys, greys / 2**100)
+    )
+    assert_array_equal(large, small)
+    assert np.unique(large).size == 8
+
+
 @pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml")])
 def test_a_chart_is_written_by_its_suffix(tmp_path, name, start):
     write_chart(tmp_path / name, plot_roc([0.1], [0.2]))

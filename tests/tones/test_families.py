@@ -118,6 +118,25 @@ def test_a_family_of_a_mixture_may_be_dealt_no_curve():
         assert_allclose(mixed.sample(LEVELS, 3, 0), [1 - LEVELS] * 3)
 
 
+def test_weights_of_any_size_deal_their_shares():
+    families = tones.Spherical(0), tones.Inverted(tones.Spherical(0))
+    for weights in ([1e308, 1e308], [5e-324, 5e-324], iter([2, 2])):
+        curves = tones.Mixture(families, weights).sample(LEVELS, 4, 0)
+        assert_allclose(curves, [LEVELS, LEVELS, 1 - LEVELS, 1 - LEVELS])
+
+
+def test_a_function_may_change_the_levels_it_is_given():
+    def in_place(levels, rng):
+        levels **= rng.uniform(1, 3)
+        return levels
+
+    expected = tones.FromFunction(lambda levels, rng: levels ** rng.uniform(1, 3))
+    levels = LEVELS.copy()
+    curves = tones.FromFunction(in_place).sample(levels, 5, 3)
+    assert_array_equal(curves, expected.sample(LEVELS, 5, 3))
+    assert_array_equal(levels, LEVELS)
+
+
 def test_gaussian_and_spherical_have_their_moments(rng):
     root = rng.standard_normal((3, 3))
     family = tones.Gaussian([1, 2, 3], root @ root.T)
@@ -161,6 +180,8 @@ def test_curves_are_learnt_from_pairs(rng):
         (lambda: tones.Gaussian([], np.zeros((0, 0))), ValueError, r"\(0, 0\).*not empty"),
         (lambda: tones.Gaussian([0, 0], [[1, 0.9], [0, 1]]), ValueError, "not symmetric.* 0.9"),
         (lambda: tones.Mixture([]), ValueError, "families is empty"),
+        (lambda: tones.Mixture(iter([])), ValueError, "families is empty"),
+        (lambda: tones.Gaussian([1, np.nan], np.eye(2)), ValueError, "mean holds NaN"),
         (lambda: tones.Mixture([tones.Gamma()], [1, 2]), ValueError, "2 for 1 families"),
         (lambda: tones.Mixture([tones.Gamma()], [0]), ValueError, "all 0"),
         (lambda: tones.Gaussian([1, 2], np.eye(3)), ValueError, r"\(3, 3\)"),
@@ -202,6 +223,7 @@ def test_numbers_of_any_kind_are_written_alike(given, plain):
     "make",
     [
         lambda: tones.Mixture((1, 2)),
+        lambda: tones.Mixture([tones.Gamma()], 3),
         lambda: tones.Inverted(5),
         lambda: tones.Gamma(log=1),
         lambda: tones.Exposure(gain=(1, 2, 3)),
