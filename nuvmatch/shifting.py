@@ -101,6 +101,7 @@ def shifts(
     opaque = _checks.as_opaque(alpha, "fixed")
     one = one if alpha is None else one[..., : len(planes)]  # judged whole, not chip by chip
     regions = _spread(one.shape, other.shape, grid, size + 2 * search)
+    half = len(regions) // 2 + (grid[1] // 2 if grid[0] > 1 else 0)  # far, both ways
     table, chance = np.full(len(regions), np.nan, _CHIP), []
     table["outlier"], refusal, image = False, None, None
     with telling(progress) as parts:
@@ -118,7 +119,7 @@ def shifts(
                 if image is None:  # made ready once: all chips are of one size
                     image = matcher._prepare(other, None, None)[0]
                 _seek(chip, matcher, image, region, rule)
-                elsewhere = regions[(i + len(regions) // 2 + grid[1] // 2) % len(regions)]
+                elsewhere = regions[(i + half) % len(regions)]
                 if _are_apart(region, elsewhere):
                     chance.append(matcher._scores(image.crop(*elsewhere), None))
             parts.advance()

@@ -191,6 +191,16 @@ def test_chips_that_overlap_cannot_tell_false_alarms(grid, side, fixed):
     assert found["shift_row"] == pytest.approx(0, abs=0.05)
 
 
+@pytest.mark.parametrize("grid", [(1, 50), (1, 49), (50, 1), (2, 25)])
+def test_chips_of_few_rows_learn_from_far_away(grid):
+    """From what they score at the place of another chip: half a row, or a column, away."""
+    ground = np.random.default_rng(5).standard_normal((140, 2800))
+    image = np.rint(30 * ndimage.gaussian_filter(ground, 1.5)).astype(np.int16)
+    image = image.T if grid[1] == 1 else image
+    found = shifts(image, 255 - image, grid=grid, size=32, search=6)
+    assert (found["false_alarms"] < 1e-3).all()
+
+
 def test_colours(fixed):
     colour = np.stack([fixed, fixed[::-1], fixed.T[:240, :240].repeat(2, axis=1)[:, :260]], axis=2)
     found = shifts(colour, 255 - np.roll(colour, 2, axis=1), grid=7, size=24, search=4)

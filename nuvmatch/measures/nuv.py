@@ -106,9 +106,9 @@ class NUV(ToneModel):
     bins : int, str, sequence of float, or None
         How the template's greys are cut: a number of bins, never more than the template has
         levels, nor, of more than 256 levels, than the 128 groups of these that "optimal",
-        "greedy" and "kmeans" put together; a rule ("sturges", "rice", "sqrt", "scott", "fd", "auto"; see
-        `nuvmatch.binning.number_of_bins`); or bin edges that cover the template, for colour
-        also three sequences of edges. None: 8 bins, or fewer where the template has fewer
+        "greedy" and "kmeans" put together; a rule ("sturges", "rice", "sqrt", "scott", "fd",
+        "auto"; see `nuvmatch.binning.number_of_bins`); or bin edges that cover the template, for
+        colour also three sequences of edges. None: 8 bins, or fewer where the template has fewer
         levels or less than twice as many pixels. Bins that a binner places hold two pixels
         or more, or an odd pixel of the image under one that holds a single pixel would explain
         itself; edges that are given, as those of ``matcher.bins``, are taken as they are.

@@ -19,12 +19,13 @@ from ..matcher import Matcher
 from ..measures.bands import Source
 from ..measures.likeness import Look
 from ..measures.panel import is_faithful
+from ..measures.precise import AROUND
 from ..measures.template import Template
 from ..results import Match
 from .noise import noise_floor
 from .polish import polish
 from .poses import Axis, Values, have_room, inside, reaches, uprights
-from .pyramid import Pyramid, Scene
+from .pyramid import Pyramid, Scene, Sized
 from .refine import seek
 from .space import NOTHING, WHATEVER_POSE, Found, Space, ordered
 from .sweep import poses_of
@@ -174,13 +175,16 @@ class Posed:
 
     def _factor(self, space: Space) -> float:
         """Choose how coarse to begin: no more than there is work to save."""
-        factors = self._pyramid.factors() if self._coarse else [1.0]
-        for factor in factors:
+        for factor in self._factors:
             poses = poses_of(space, self._pyramid.full.radius / factor)
             sides = uprights(poses, space.scene.shape) / factor
             if sides.prod(axis=1).sum() <= _WORK:
                 return factor
-        return factors[-1]
+        return self._factors[-1]
+
+    @property
+    def _factors(self) -> list[float]:
+        return self._pyramid.factors() if self._coarse else [1.0]
 
     def calibrate(self, images: Sequence[ArrayLike], image_mask: ArrayLike | None) -> Null:
         """Learn what chance shows of all poses in images, for any number of others like them."""
@@ -242,8 +246,8 @@ class Posed:
         return min(self.matcher.shape) / 2
 
     def _windows(self, space: Space) -> int:
-        """Count the windows of all poses, as coarsely as they are looked at first."""
-        radius = self._pyramid.levels(self._factor(space))[0].radius
+        """Count the windows of all poses, as coarsely as those of large images are looked at."""
+        radius = self._pyramid.levels(self._factors[-1])[0].radius
         return len(poses_of(space, radius)) * math.prod(space.scene.shape)
 
     def _law(self, spaces: Sequence[Space], seen: Sequence[Found], decoys: int) -> Null:
@@ -318,7 +322,8 @@ class PosedHits:
         self._level = seeker._pyramid.full
         self._space = space
         self._corner = np.array(corner)
-        limit = math.inf if rule.threshold is None else float(space.dtype.type(rule.threshold))
+        with np.errstate(over="ignore"):
+            limit = math.inf if rule.threshold is None else float(space.dtype.type(rule.threshold))
         found = found.of(found.scores <= limit)
         self.alarms = np.zeros(len(found.scores))
         if chance is not None:
@@ -366,20 +371,25 @@ class PosedHits:
     def complete(self, i: int, subpixel: bool | str) -> Match:
         """Add what is known of a pose."""
         level, (space, pose) = self._level, self._space.near(self._found.poses[i])
-        pixels, bad = space.sized(level, float(pose[3])).upright(
-            pose[None], level.pitch, level.shape
-        )
-        window = space.scene.image_of(pixels, bad)
-        sigma = None
-        if subpixel:
-            placer = level.placer()
-            look = None if placer is None else polish(level, space, placer, pose)[1]
-            sigma = math.inf if look is None else look.sigma * math.exp(pose[3])
+        sized = space.sized(level, float(pose[3]))
+        window = space.scene.image_of(*sized.upright(pose[None], level.pitch, level.shape))
+        sigma = self._sigma(i, sized, space, pose) if subpixel else None
         return replace(
             self.matches[i], sigma=sigma, margin=self._margin(i),
             false_alarms=float(self.alarms[i]) if self._told else None,
             **self.matcher._tones(window.planes, window),
         )  # fmt: skip
+
+    def _sigma(self, i: int, sized: Sized, space: Space, pose: Values) -> float:
+        """Tell how exactly a pose is placed: not at all where what is around it is made up."""
+        level = self._level
+        around = level.shape[0] + 2 * AROUND, level.shape[1] + 2 * AROUND
+        _, bad = sized.upright(pose[None], level.pitch, around)
+        placer = level.placer()
+        if self.matches[i].on_edge or placer is None or (bad is not None and bad.any()):
+            return math.inf
+        look = polish(level, space, placer, pose)[1]
+        return math.inf if look is None else look.sigma * math.exp(pose[3])
 
     def _margin(self, i: int) -> float | None:
         """Tell how much better it is than the best that was found elsewhere."""

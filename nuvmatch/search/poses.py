@@ -189,6 +189,9 @@ def inside(poses: Values, shape: tuple[int, ...], extent: tuple[int, ...], slack
 
     Without slack no corner pixel's center is beyond those of the image's own.
     """
-    reach = reaches(poses, shape) - slack
-    most = np.array(extent) - 1 - reach
-    return ((poses[:, :2] >= reach) & (poses[:, :2] <= most)).all(axis=1)
+    return are_inside(poses[:, :2], reaches(poses, shape) - slack, extent)
+
+
+def are_inside(centers: Values, least: Values, extent: tuple[int, ...]) -> Any:
+    """Tell which centers, shape (.., 2), are at least so far from an image's border."""
+    return ((centers >= least) & (centers <= np.array(extent) - 1 - least)).all(axis=-1)

@@ -254,7 +254,8 @@ class Sized:
         stop = np.clip(np.ceil(ends.max(axis=1)).astype(int) + 4, first + 1, limits)
         under = self.pixels[first[1] : stop[1], first[0] : stop[0]]
         if under.dtype.kind == "f":  # OpenCV interpolates in single precision
-            under = under.astype(np.float64) - under.mean(dtype=np.float64)
+            under = under * unit_scale(float(abs(under).max()))  # or a sum might overflow
+            under = under - under.mean(dtype=np.float64)
             under *= unit_scale(float(abs(under).max()))
         one[:, 2] -= first
         window = np.empty((*shape, under.shape[2]), np.float32)

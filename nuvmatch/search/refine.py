@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .polish import AT_THE_END, ON_THE_WAY, Effort, polish_all
-from .poses import Values, inside, turns
+from .poses import Values, are_inside, inside, reaches, turns
 from .pyramid import Level
 from .space import WHATEVER_POSE, Found, Space, ordered
 from .sweep import sweep
@@ -17,6 +17,7 @@ _SHIFTS, _ROUNDS = 2, (2, 3)
 _KEPT, _KEPT_CLOSER, _KEPT_EACH = (100, 30, 8), (800, 120, 16), (6, 3, 1.5)
 _A_POSE = 16  # candidates of one pose, and of each match that is wanted
 
+_SLACK = 0.5  # pixels beyond the border
 _EXACT = 1e-9  # degrees, and logarithms of scale
 _APART = 2.0  # coarse pixels between candidates of poses that are a step apart or less
 _AT_ONCE = 2**21  # pixels of windows that are turned upright at a time
@@ -62,7 +63,7 @@ def seek(
     step, log_step = space.steps(full)
     found = _climb(full, space, found, (2 * step, 2 * log_step), _ROUNDS[1])
     found = _placed(full, space, found)
-    return found.of(inside(found.poses, space.shape, space.scene.shape, 0.5))
+    return found.of(inside(found.poses, space.shape, space.scene.shape, _SLACK))
 
 
 def _distinct(level: Level, space: Space, found: Found, enough: int) -> Found:
@@ -118,13 +119,26 @@ def _look(level: Level, space: Space, poses: Values, reach: int) -> tuple[Values
             out = np.empty((side, pixels.shape[1] - level.shape[1] + 1), space.dtype)
             level.scorer.fill(space.scene.image_of(pixels, bad), out, space.n_threads)
             maps = np.stack([out[:, i * shape[1] :][:, :side].ravel() for i in range(len(which))])
-            maps = np.where(np.isnan(maps), np.inf, maps)
+            centers, within = _shifted(level, space, poses[which], reach)
+            maps = np.where(np.isnan(maps) | np.logical_not(within), np.inf, maps)
             best = maps.argmin(axis=1)
             scores[which] = maps[np.arange(len(which)), best]
-            shifts = np.stack(np.divmod(best, side), 1) - reach
-            turned = turns(poses[which, 2], poses[which, 3])
-            poses[which, :2] += np.einsum("nij,nj->ni", turned, shifts * level.pitch)
+            poses[which, :2] = centers[np.arange(len(which)), best]
     return poses, scores
+
+
+def _shifted(level: Level, space: Space, poses: Values, reach: int) -> tuple[Values, Values]:
+    """Return where centers are when windows are shifted, shape (n, shifts, 2), and which may be.
+
+    Beyond the border there are no pixels, but such as are made up of those within.
+    """
+    shifts = np.arange(-reach, reach + 1)
+    every = np.stack(np.meshgrid(shifts, shifts, indexing="ij"), axis=-1).reshape(-1, 2)
+    gone = np.einsum("nij,kj->nki", turns(poses[:, 2], poses[:, 3]), every * level.pitch)
+    centers = poses[:, None, :2] + gone
+    slack = _SLACK + (level.pitch.max() - 1) / 2 * np.exp(poses[:, 3])  # half a pixel of the level
+    least = reaches(poses, space.shape) - slack[:, None]
+    return centers, are_inside(centers, least[:, None], space.scene.shape)
 
 
 def _placed(level: Level, space: Space, found: Found) -> Found:

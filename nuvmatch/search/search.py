@@ -359,29 +359,31 @@ def _as_rivals(rivals: Any, names: tuple[Any, ...]) -> tuple[Any, ...]:
 def _named(templates: Any, masks: Any) -> list[tuple[Any, Any, Any]]:
     """Take one template, several, or several by name, each with its mask."""
     if isinstance(templates, Mapping):
+        names, given = list(templates), list(templates.values())
         if not isinstance(masks, Mapping | None):
             raise TypeError(
                 f"masks is of type {type(masks).__name__}; templates have names: a dict"
             )
-        names, given = list(templates), list(templates.values())
-        unknown = sorted(map(repr, set(masks or ()) - set(names)))
-        if unknown:
-            raise ValueError(f"masks has {', '.join(unknown)}; no template has that name")
-        of_each = [(masks or {}).get(name) for name in names]
     elif (
         isinstance(templates, Sequence)
         and not isinstance(templates, str)
         and _are_several(templates)
     ):
         names, given = list(range(len(templates))), list(templates)
-        of_each = [None] * len(given) if masks is None else list(masks)
-        if len(of_each) != len(given):
-            raise ValueError(f"there are {len(given)} templates and {len(of_each)} masks")
+        if not isinstance(masks, Mapping | None):
+            masks = list(masks)
+            if len(masks) != len(given):
+                raise ValueError(f"there are {len(given)} templates and {len(masks)} masks")
+            masks = dict(enumerate(masks))
     else:
         return [(None, templates, masks)]
     if not given:
         raise ValueError("there is no template; at least one must be sought")
-    return list(zip(names, given, of_each, strict=True))
+    masks = masks or {}
+    unknown = sorted(map(repr, set(masks) - set(names)))
+    if unknown:
+        raise ValueError(f"masks has {', '.join(unknown)}; no template has that name")
+    return [(name, one, masks.get(name)) for name, one in zip(names, given, strict=True)]
 
 
 def _are_several(templates: Sequence[Any]) -> bool:

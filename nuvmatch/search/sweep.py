@@ -59,16 +59,18 @@ def _sweep_one(level: Level, space: Space, sized: Sized, middle: Values, enough:
     pixels, bad = sized.upright(middle, pitch, extent)
     scores = np.empty((extent[0] - shape[0] + 1, extent[1] - shape[1] + 1), space.dtype)
     level.scorer.fill(space.scene.image_of(pixels, bad), scores, 1)
-    rows, cols, lows = minima(scores, math.inf)
-    offsets = np.stack([rows, cols], 1) - (np.array(scores.shape) - 1) / 2
     (turn,) = turns(middle[:, 2], middle[:, 3])
-    centers = middle[0, :2] + offsets * pitch @ turn.T
+    down, across = (
+        step * (np.arange(n) - (n - 1) / 2) for n, step in zip(scores.shape, pitch, strict=True)
+    )
     # One coarse pixel beyond the border may be within it when it is looked at closely.
     margin = reaches(middle, space.shape)[0] - pitch.max() * math.exp(middle[0, 3])
-    within = np.flatnonzero(
-        (np.minimum(centers, 2 * middle[0, :2] - centers) >= margin).all(axis=1)
-    )
-    best = within[np.argsort(lows[within], kind="stable")[:enough]]
+    for most, (by_row, by_col) in zip(middle[0, :2] - margin, turn, strict=True):
+        # What lies farther out is made up, and must not take places from what is within.
+        scores[abs(by_row * down[:, None] + by_col * across) > most] = np.nan
+    rows, cols, lows = minima(scores, math.inf)
+    best = np.argsort(lows, kind="stable")[:enough]
+    centers = middle[0, :2] + np.stack([down[rows], across[cols]], 1) @ turn.T
     poses = np.repeat(middle, best.size, axis=0)
     poses[:, :2] = centers[best]
     return Found(poses, lows[best])

@@ -108,7 +108,8 @@ class UprightHits:
         alarms = np.array([match.false_alarms or 0.0 for match in self.matches])
         self.alarms: NDArray[np.float64] = alarms * sought
         self.passes = self.alarms <= (math.inf if rule.false_alarms is None else rule.false_alarms)
-        self.values = self._values(found.peaks)
+        # In their order: of places that match equally an exact copy comes first.
+        self.values = np.maximum.accumulate(self._values(found.peaks))
         self.whole = number is None or len(self.matches) < number
 
     def _values(self, peaks: Peaks) -> NDArray[np.float64]:

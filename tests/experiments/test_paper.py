@@ -101,9 +101,9 @@ def test_scores_are_those_of_plain_formulas(setting):
 
 
 def test_cases_do_not_depend_on_jobs_or_on_what_was_done_before(tmp_path):
-    fewer = run(5, seed=1, jobs=1, cache=tmp_path)
-    more = run(30, seed=1, jobs=2, cache=tmp_path)
-    again = run(30, seed=1, jobs=1, cache=tmp_path / "other")
+    fewer = run(2, seed=1, jobs=1, cache=tmp_path)
+    more = run(8, seed=1, jobs=2, cache=tmp_path)
+    again = run(8, seed=1, jobs=1, cache=tmp_path / "other")
     pd.testing.assert_frame_equal(more, again)
     of_both = more.merge(fewer[["setting", "case"]].drop_duplicates())
     pd.testing.assert_frame_equal(of_both, fewer)

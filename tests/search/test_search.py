@@ -521,9 +521,10 @@ def test_false_alarms_of_what_is_symmetric(shifted, monkeypatch):
     cog = 12 + 2 * (np.arctan2(*(np.indices((33, 33)) - 16)) * 6 / math.pi % 2 < 1)
     radius = np.hypot(*(np.indices((33, 33)) - 16))
     template = np.where((radius < cog) & (radius > 5), 200, 60).astype(np.uint8)
-    scene = np.full((200, 200), 60.0)
+    rng = np.random.default_rng(0)
+    scene = 60 + 360 * ndimage.gaussian_filter(rng.normal(size=(200, 200)), 2)
     scene[80:113, 90:123] = template
-    scene += np.random.default_rng(0).normal(0, 6, scene.shape)
+    scene += rng.normal(0, 6, scene.shape)
     search = Search(template, angles="all")
     if shifted:
         found = search.locate(scene, false_alarms=0.01)
@@ -552,6 +553,73 @@ def test_what_is_there_is_claimed_beside_its_mirror_image(measure, rng):
         search.locate(image, false_alarms=1e-6, null=search.calibrate(image, image[::-1].copy())),
     ):
         assert [(match.row, match.col, match.angle) for match in found] == [(80, 60, 0)]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("beyond", [0, 1, 3, 12])
+def test_what_sticks_out_of_the_image_takes_no_place_within(beyond, exact):
+    """Of noise: the best window of the template as it is, and of that by half a turn."""
+    for seed in range(5):
+        image = noise(24 + beyond, 30 + beyond, seed=seed)
+        template = noise(24, 30, seed=seed + 100)
+        (found,) = Search(template, angles=(0, 180), exact=exact).locate(image)
+        best = min(nv.score_map(image, one).min() for one in (template, template[::-1, ::-1]))
+        assert best - 0.01 < found.score <= best + 2e-6  # half a pixel beside it, it may be better
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+@pytest.mark.parametrize("angles", [(0, 180), "all"])
+def test_a_template_cut_by_the_border_is_found_at_the_border(lines, angles):
+    for seed in range(3):
+        whole = np.roll(pattern(90), 17 * seed, axis=1)
+        template, image = whole[20:44, 30:58], whole[20 + lines :, 9:]
+        upright = nv.locate(image, template)[0]
+        (found,) = Search(template, angles=angles).locate(image)
+        assert (upright.row, upright.col) == (0, 21)
+        assert found.score <= upright.score + 1e-6
+        assert np.hypot(*np.subtract(found.center, upright.center)) < 2
+
+
+def test_of_places_that_match_equally_an_exact_copy_comes_first_beside_others():
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        image = rng.normal(100, 30, (60, 70)).astype(np.float32)
+        parts = [rng.normal(100, 30, shape).astype(np.float32) for shape in ((12, 14), (13, 12))]
+        image[5:17, 5:19] = np.float32(77.7) - np.float32(0.37) * parts[0]
+        image[30:42, 40:54], image[45:58, 20:32] = parts
+        places = [(m.name, m.row, m.col) for m in Search(parts).locate(image, max_per_name=1)]
+        assert sorted(places) == [(0, 30, 40), (1, 45, 20)]
+
+
+def test_where_a_window_meets_the_border_or_a_hole_it_is_placed_no_more_exactly():
+    whole, opaque = pattern(100), np.ones((80, 90), np.bool_)
+    template, image = whole[20:44, 30:58], whole[20:, 10:]
+    search = Search(template, angles="all")
+    assert search.locate(image, subpixel=True)[0].sigma == math.inf
+    inner = whole[10:90, 5:95]
+    assert search.locate(inner, subpixel=True)[0].sigma < 0.1
+    opaque[10 + 24 + 1, 30] = False  # beside the window
+    beside = search.locate(inner, image_mask=opaque, subpixel=True)[0]
+    assert beside.center == pytest.approx((21.5, 38.5), abs=0.1)
+    assert beside.sigma == math.inf
+
+
+def test_greys_and_thresholds_of_any_size_are_taken():
+    image = pattern(60).astype(float)
+    search = Search(image[20:34, 10:26], angles=(0, 180))
+    for scale in (1, 1e303, 1e-300):
+        (found,) = search.locate(image * scale, threshold=1e300, max_matches=1)
+        assert (found.row, found.col, found.angle) == (20, 10, 0)
+
+
+def test_masks_of_a_list_of_templates_may_be_of_some():
+    image = noise(40, 50)
+    parts, mask = [image[5:17, 6:20], image[20:32, 30:42]], np.ones((12, 12), np.uint8)
+    mask[:4] = 0
+    expected = Search(parts, masks=[None, mask]).locate(255 - image, max_per_name=1)
+    assert Search(parts, masks={1: mask}).locate(255 - image, max_per_name=1) == expected
+    with pytest.raises(ValueError, match="masks has 2; no template has that name"):
+        Search(parts, masks={2: mask})
 
 
 @pytest.mark.parametrize(
