@@ -279,12 +279,11 @@ def test_pages_are_read_when_they_are_asked_for(path):
         next(pages)
 
 
-def test_reduced_copies_and_masks_are_no_pages(path):
+def test_reduced_copies_are_no_pages(path):
     with tifffile.TiffWriter(path) as file:
         file.write(GREY, subifds=1, photometric="minisblack")
         file.write(GREY[::2, ::2], subfiletype=1, photometric="minisblack")
         file.write(GREY[::4, ::4], subfiletype=1, photometric="minisblack")
-        file.write(GREY > 9, subfiletype=4, photometric="minisblack")
     assert io.count_pages(path) == 1
     assert_array_equal(io.read_image(path), GREY)
 

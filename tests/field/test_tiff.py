@@ -442,6 +442,7 @@ def test_a_mask_and_alpha_leave_out_what_either_does(tmp_path):
         file.write(np.dstack([GREY, opacity]), photometric="minisblack", extrasamples=[2])
         file.write(mask, photometric="mask", subfiletype=4)
         file.write(GREY, photometric="minisblack")
+    assert io.count_pages(path) == 2
     first, second = io.read_pages(path)
     assert_array_equal(first[..., 0], GREY)
     assert_array_equal(first[..., 1], np.where(mask, opacity, 0))
