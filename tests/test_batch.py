@@ -284,6 +284,7 @@ def test_a_fault_of_ours_is_a_row_too(monkeypatch):
         ({"out": "nowhere/found.csv"}, "no folder"),
         ({"out": "scenes.csv", "scenes": "scenes.csv"}, "named twice"),
         ({"mask": "scenes/none.png"}, "mask has shape"),
+        ({"mask": "scenes/none.png", "templates": BOTH}, "of one template; there are 2"),
         ({"threshold": "low"}, "threshold"),
         ({"max_overlap": 2}, "max_overlap"),
         ({"max_per_name": 0}, "max_per_name"),

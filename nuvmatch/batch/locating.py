@@ -299,6 +299,8 @@ def _check_files(
     if not scenes or not templates:
         raise ValueError(f"there is no {'template' if scenes else 'scene'}; name one at least")
     images = [*scenes, *templates, *rivals]
+    if masks[0] is not None and len(templates) + len(rivals) > 1:
+        raise ValueError(f"the mask is of one template; there are {len(templates) + len(rivals)}")
     if STANDARD_INPUT in images:
         raise ValueError("standard input is no file of many; scenes and templates must be files")
     check_table(out, [*images, *(os.fspath(mask) for mask in masks if mask is not None)])

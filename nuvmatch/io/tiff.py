@@ -117,7 +117,9 @@ class TiffPages:
             limits = np.iinfo(page.dtype)
         except ValueError:
             return None
-        return grey if limits.min <= grey <= limits.max and grey == int(grey) else None
+        steps = _steps_of(page)
+        low, high = (limits.min, limits.max) if steps == 1 else (0, 255 // steps)
+        return grey * steps if low <= grey <= high and grey == int(grey) else None
 
     def read(self, index: int) -> NDArray[Any]:
         """Read a page: grey or RGB, upright, with the alpha that it declares."""
@@ -318,12 +320,19 @@ def _colours(page: Any, image: NDArray[Any]) -> NDArray[Any]:
             palette = palette >> 8
         return np.moveaxis(palette.astype(np.uint8)[:, image[..., 0].astype(np.intp)], 0, 2)
     bits = page.bitspersample if isinstance(page.bitspersample, int) else 8
-    if image.dtype.kind in "bu" and bits < 8:
-        image = image.astype(np.uint8) * np.uint8(255 // (2**bits - 1))
-        bits = 8
+    steps = _steps_of(page)
+    if steps > 1:
+        image, bits = image.astype(np.uint8) * np.uint8(steps), 8
     if page.photometric != _WHITE_IS_0:
         return image
     return np.asarray(image.dtype.type(2**bits - 1) - image)
+
+
+def _steps_of(page: Any) -> int:
+    """Return how far apart greys of less than 8 bits are, spread over 8; 1 of others."""
+    bits = page.bitspersample
+    few = page.dtype.kind in "bu" and isinstance(bits, int) and bits < 8
+    return 255 // (2**bits - 1) if few else 1
 
 
 def _divided(image: NDArray[Any], opacity: NDArray[Any]) -> NDArray[Any]:

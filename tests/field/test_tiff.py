@@ -304,6 +304,9 @@ def test_greys_of_few_bits_are_0_to_255(bits, path):
     for photometric, right in ("minisblack", expected), ("miniswhite", 255 - expected):
         data = tiff(grey, photometric=photometric, bitspersample=bits)
         assert_array_equal(read(data, path), right)
+    none = [(42113, "s", 0, "1", True)]
+    path.write_bytes(tiff(grey, photometric="minisblack", bitspersample=bits, extratags=none))
+    assert io.nodata_of(path) == (None if bits == 1 else expected[grey == 1][0])
     fax = encoded(GREY > 99, "tiff", compression="group4")
     assert_array_equal(read(fax, path), np.where(GREY > 99, 255, 0))
 
