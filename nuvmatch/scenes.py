@@ -265,7 +265,14 @@ def _pages_of(
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """Read the pages to search, with their numbers from 1."""
     if wanted == "all":
-        yield from enumerate(io.read_pages(source), 1)
+        number = 0
+        try:
+            for number, pixels in enumerate(io.read_pages(source), 1):
+                yield number, pixels
+        except ValueError as error:
+            if number == 0:  # of the file, maybe
+                raise
+            raise ValueError(f"page {number + 1}: {error}") from error
         return
     count = io.count_pages(source)
     page = 1 if wanted is None else int(wanted)

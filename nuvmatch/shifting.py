@@ -71,7 +71,8 @@ def shifts(
         All of these are NaN where a chip is flat, half of its pixels or more are no data, or no
         window gives evidence.
         `outlier`: whether the shift is unlike those of the chips beside it, by the normalised
-        median test [1]_, or on the border of what was searched.
+        median test [1]_ (within three where all are in one row or column), or on the border of
+        what was searched.
         ``pandas.DataFrame(table.ravel())`` makes a table of it.
 
     Raises
@@ -208,8 +209,8 @@ def _tell_false_alarms(
 
 def _is_unlike_neighbours(table: NDArray[Any], place: tuple[int, ...]) -> bool:
     """Compare a shift with the median of those beside it, in units of their own scatter."""
-    row, col = place
-    near = np.s_[max(row - 1, 0) : row + 2, max(col - 1, 0) : col + 2]
+    (row, col), reach = place, 3 if 1 in table.shape else 1
+    near = np.s_[max(row - reach, 0) : row + reach + 1, max(col - reach, 0) : col + reach + 1]
     beside = np.ones(table.shape, np.bool_)
     beside[place] = False
     known = beside[near] & ~np.isnan(table["shift_row"][near])

@@ -100,6 +100,20 @@ def test_what_is_unlike_its_neighbours_is_an_outlier(fixed):
     assert not found["outlier"][far].any()
 
 
+@pytest.mark.filterwarnings("ignore:false alarms cannot be told")  # from so few chips
+@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize("moved", [0, 1, 8, 15])
+def test_of_a_single_row_or_column_what_is_unlike_others_is_an_outlier(moved, across):
+    ground = np.random.default_rng(6).standard_normal((72, 960))
+    image = np.rint(30 * ndimage.gaussian_filter(ground, 1.5)).astype(np.int16)
+    other = image.copy()
+    part = np.s_[:, moved * 60 : moved * 60 + 60]
+    other[part] = np.roll(image[part], 4, axis=0)
+    images = (image, other) if across else (image.T, other.T)
+    found = shifts(*images, grid=(1, 16) if across else (16, 1), size=32, search=8).ravel()
+    assert np.flatnonzero(found["outlier"]).tolist() == [moved]
+
+
 def test_what_lies_on_the_border_of_the_search_is_an_outlier(fixed):
     found = shifts(fixed, np.roll(fixed, 5, axis=0), grid=7, size=24, search=5)
     on_border = found["shift_row"] == 5
