@@ -149,6 +149,7 @@ def have_room(shape: tuple[int, ...], extent: tuple[int, ...], angles: Axis, sca
     poses = np.zeros((turned.size, 4))
     poses[:, :2] = (np.array(extent) - 1) / 2
     poses[:, 2], poses[:, 3] = turned, scales.low
+    # As it is it lies on whole pixels; else half of one may be beyond the border.
     as_it_is = angles.listed == (0.0,) and scales.listed == (0.0,)
     return bool(inside(poses, shape, extent, 0.0 if as_it_is else 0.5).any())
 
