@@ -262,7 +262,7 @@ class TiffPages:
             raise ValueError(f"it has {len(counts)} strips or tiles of {math.prod(page.chunked)}")
         stored, needed = sum(counts), page.size * np.min(page.bitspersample) // 8
         too_few = page.compression == _UNPACKED and stored < needed and 0 not in counts
-        if too_few or needed > max(2**30, _DENSEST * stored):
+        if too_few or (page.nbytes > 2**30 and needed > _DENSEST * stored):
             raise ValueError(f"it has {stored} bytes of pixels, too few for shape {page.shape}")
 
 

@@ -450,3 +450,15 @@ def test_a_mask_and_alpha_leave_out_what_either_does(tmp_path):
     assert_array_equal(first[..., 0], GREY)
     assert_array_equal(first[..., 1], np.where(mask, opacity, 0))
     assert_array_equal(second, GREY)
+
+
+@pytest.mark.slow
+def test_a_large_mask_of_ones_is_not_too_dense(tmp_path):
+    """Of 2^30 pixels and more, which take a byte each when they are read, and a bit in the file."""
+    path, tile = tmp_path / "mask.tif", np.ones((2048, 2048), np.bool_)
+    options = {"photometric": "minisblack", "compression": "deflate", "tile": tile.shape}
+    with tifffile.TiffWriter(path, bigtiff=True) as file:
+        file.write((tile for _ in range(17**2)), shape=(17 * 2048,) * 2, dtype=np.bool_, **options)
+    with path.open("rb") as file:
+        part = TiffPages(file, path.name).read_part(slice(9, 12), slice(0, 5))
+    assert_array_equal(part, np.full((3, 5), 255))
